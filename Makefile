@@ -1,0 +1,55 @@
+# Every target prepares .venv by itself; nothing has to be installed by hand but Python 3.11 or newer.
+# Another interpreter: make test PYTHON=/path/to/python3.12
+
+PYTHON ?= python3
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+BIN := $(VENV)/bin
+
+# Plots go to files: no window is ever opened.
+export MPLBACKEND ?= Agg
+
+.PHONY: help demo test test-slow lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       train a small family of equations and show what came out"
+	@echo "make test       lint, type check and the fast tests"
+	@echo "make test-slow  the tests marked slow"
+	@echo "make lint       ruff and basedpyright"
+	@echo "make bench      measure the time of a training step"
+	@echo "make clean      remove .venv, caches and build products"
+
+demo: $(INSTALLED)
+	@$(BIN)/prism demo
+
+test: lint
+	@$(BIN)/python -m pytest -n 2
+
+test-slow: $(INSTALLED)
+	@$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(INSTALLED)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/basedpyright
+
+bench: $(INSTALLED)
+	@$(BIN)/python benchmarks/step_time.py
+
+clean:
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@command -v "$(PYTHON)" > /dev/null || { \
+	  echo "PRISM needs Python 3.11 or newer, and '$(PYTHON)' is not a command here." >&2; \
+	  echo "Name the interpreter: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "PRISM needs Python 3.11 or newer; '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1)." >&2; \
+	  echo "Name a newer one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Preparing $(VENV) (once; a few minutes where packages have to be downloaded) ..."
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input \
+	  --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,127 @@
+"""Where points come from. A domain serves one point at a time and knows the size of its coordinates."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.errors import InputError
+from prism.random import normals
+from prism.shapes import Key, Point
+
+
+class Domain(eqx.Module):
+    """A set of points in `dimension` space dimensions, with a law to draw from it."""
+
+    dimension: eqx.AbstractVar[int]
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers make a point: the space dimensions, and time where there is one."""
+        return self.dimension
+
+    @property
+    @abc.abstractmethod
+    def coordinate_size(self) -> float:
+        """The typical size of one coordinate, by which the lift scales its input."""
+
+    @abc.abstractmethod
+    def sample(self, key: Key) -> Point:
+        """One point."""
+
+
+class Ball(Domain):
+    """|x| < R: direction uniform, radius uniform on (0, R), as in the literature on these problems."""
+
+    dimension: int = eqx.field(static=True)
+    radius: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("radius of a ball", self.radius)
+
+    @property
+    def coordinate_size(self) -> float:
+        return self.radius / self.dimension**0.5
+
+    def sample(self, key: Key) -> Point:
+        direction_key, radius_key = jax.random.split(key)
+        # Without the barrier XLA computes every normal twice: for the norm, and again for the point.
+        direction = jax.lax.optimization_barrier(normals(direction_key, self.dimension))
+        radius = self.radius * jax.random.uniform(radius_key)
+        return direction * (radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+
+
+class Cube(Domain):
+    """[low, high]^d, uniform."""
+
+    dimension: int = eqx.field(static=True)
+    low: float = eqx.field(static=True, default=0.0)
+    high: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
+
+    @property
+    def coordinate_size(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    def sample(self, key: Key) -> Point:
+        return jax.random.uniform(key, (self.dimension,), minval=self.low, maxval=self.high)
+
+
+class Gaussian(Domain):
+    """All of R^d, with x ~ N(0, s²I)."""
+
+    dimension: int = eqx.field(static=True)
+    deviation: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("deviation of a Gaussian domain", self.deviation)
+
+    @property
+    def coordinate_size(self) -> float:
+        return self.deviation
+
+    def sample(self, key: Key) -> Point:
+        return self.deviation * normals(key, self.dimension)
+
+
+class TimeCylinder(Domain):
+    """(x, t) with x in a space domain and t uniform on (0, T); time is the last coordinate."""
+
+    space: Domain
+    horizon: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_positive("horizon of a time cylinder", self.horizon)
+
+    @property
+    def dimension(self) -> int:
+        return self.space.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.space.coordinates + 1
+
+    @property
+    def coordinate_size(self) -> float:
+        return self.space.coordinate_size
+
+    def sample(self, key: Key) -> Point:
+        space_key, time_key = jax.random.split(key)
+        time = self.horizon * jax.random.uniform(time_key, (1,))
+        return jnp.concatenate([self.space.sample(space_key), time])
+
+
+def _check_dimension(dimension: int) -> None:
+    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
+        raise InputError(f"the dimension is {dimension!r}; give a whole number of 1 or more")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0.0 < value < float("inf"):
+        raise InputError(f"the {name} is {value:g}; give a positive finite number")

@@ -1,0 +1,9 @@
+"""WHAT is solved: one family of PDEs a file, pure mathematics at one point."""
+
+from prism.families.allen_cahn import AllenCahn
+from prism.families.family import Derivatives, Family
+from prism.families.poisson import Poisson
+from prism.families.sine_gordon import SineGordon
+from prism.families.sine_gordon_beta import SineGordonBeta
+
+__all__ = ["AllenCahn", "Derivatives", "Family", "Poisson", "SineGordon", "SineGordonBeta"]

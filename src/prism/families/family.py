@@ -1,0 +1,62 @@
+"""What a family of PDEs is: a residual at one point, for named parameters in a box."""
+
+import abc
+from collections.abc import Mapping
+
+import equinox as eqx
+
+from prism.constraints import Constraint, Free
+from prism.domains import Domain
+from prism.errors import InputError
+from prism.operators import Operator
+from prism.parameters import Named, ParameterSpace
+from prism.shapes import Point, Scalar
+
+
+class Derivatives:
+    """u and its named terms at one point: `u.value`, `u.lap`."""
+
+    def __init__(self, value: Scalar, terms: Mapping[str, Scalar]):
+        self.__dict__.update(terms, value=value)
+
+    def __getattr__(self, name: str) -> Scalar:
+        raise InputError(
+            f"residual reads u.{name}, which is not there; it has {', '.join(sorted(self.__dict__))}. "
+            f'Declare it: terms = {{"{name}": prism.Laplacian()}}'
+        )
+
+
+class Family(eqx.Module):
+    """F(u, Du, ...; x, μ) = 0 on a domain, for every μ of a parameter space.
+
+    A subclass gives `domain` (a field), `parameters`, `terms` and `residual`, all at one point and for one μ;
+    `constraint` where u is known on the boundary, `source` and `exact` where they exist.
+    """
+
+    domain: eqx.AbstractVar[Domain]
+    parameters: eqx.AbstractVar[ParameterSpace]
+    terms: eqx.AbstractVar[Mapping[str, Operator]]
+
+    @abc.abstractmethod
+    def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
+        """Zero where u solves the equation."""
+
+    def constraint(self) -> Constraint:
+        """What holds for every candidate by its form."""
+        return Free()
+
+    def exact(self, x: Point, mu: Named) -> Scalar:
+        """The solution, where it is known."""
+        raise InputError(f"{type(self).__name__} has no exact solution; define exact(self, x, mu)")
+
+    def affine(self, x: Point, mu: Named) -> Scalar:
+        """The best-known answer that is affine in x up to the constraint, a baseline, where it is known."""
+        raise InputError(f"{type(self).__name__} has no affine baseline")
+
+    @property
+    def has_exact(self) -> bool:
+        return type(self).exact is not Family.exact
+
+    @property
+    def has_affine(self) -> bool:
+        return type(self).affine is not Family.affine

@@ -1,0 +1,38 @@
+"""The manifold: modulated layers  h = σ(γ(μ) ⊙ z + β(μ)),  z' = W h + b,  on jets whose size knows no dimension."""
+
+import itertools
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.networks.modulation import Modulation, glorot
+from prism.shapes import Hidden, Key
+from prism.taylor import Activation, Jet
+
+
+class Manifold(eqx.Module):
+    """From the lifted jet to the jet of the scalar N; one modulation before each activation."""
+
+    weights: tuple[Float[Array, "outputs inputs"], ...]
+    biases: tuple[Hidden, ...]
+    readout: Hidden
+    offset: Float[Array, ""]
+    activation: Activation
+
+    @staticmethod
+    def create(widths: Sequence[int], activation: Activation, key: Key) -> "Manifold":
+        """`widths` of the activated layers, the lift's width first."""
+        keys = jax.random.split(key, len(widths))
+        weights = tuple(glorot(k, b, a) for k, (a, b) in zip(keys, itertools.pairwise(widths), strict=False))
+        biases = tuple(jnp.zeros(width) for width in widths[1:])
+        return Manifold(weights, biases, glorot(keys[-1], widths[-1], 1)[:, 0], jnp.zeros(()), activation)
+
+    def __call__(self, jet: Jet, modulations: Sequence[Modulation]) -> Jet:
+        jet = self.activation.push(modulations[0].push(jet))
+        for weight, bias, modulation in zip(self.weights, self.biases, modulations[1:], strict=True):
+            jet = jet.map_linear(lambda h, weight=weight: h @ weight.T).shift(bias)
+            jet = self.activation.push(modulation.push(jet))
+        return jet.map_linear(lambda h: h @ self.readout).shift(self.offset)

@@ -1,0 +1,67 @@
+"""The network N(x; μ) = amplitude · Manifold(Lift(x), HyperGenerator(μ))."""
+
+from dataclasses import dataclass, field
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.directions import Decomposition
+from prism.domains import Domain
+from prism.networks.lift import Lift
+from prism.networks.manifold import Manifold
+from prism.networks.modulation import FILM, HyperGenerator, Modulation, ModulationSettings
+from prism.parameters import ParameterSpace
+from prism.shapes import Key, Parameter, Point, Scalar
+from prism.taylor import Activation, Jet, Tanh
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Sizes and settings; the defaults are those of the paper, section 5.1: 4 layers of 128, a generator of 3."""
+
+    lift_width: int = 128
+    width: int = 128
+    depth: int = 4
+    generator_width: int = 128
+    generator_depth: int = 3
+    modulation: ModulationSettings = FILM
+    activation: Activation = field(default_factory=Tanh)
+
+
+class Model(eqx.Module):
+    """N(x; μ), whose output is measured in units of `amplitude` (not trained: set from the problem)."""
+
+    lift: Lift
+    manifold: Manifold
+    generator: HyperGenerator
+    amplitude: Scalar
+    parameters: ParameterSpace
+
+    @staticmethod
+    def create(architecture: Architecture, domain: Domain, parameters: ParameterSpace, key: Key) -> "Model":
+        lift_key, manifold_key, generator_key = jax.random.split(key, 3)
+        widths = (architecture.lift_width, *[architecture.width] * (architecture.depth - 1))
+        hidden = [architecture.generator_width] * architecture.generator_depth
+        return Model(
+            Lift.create(domain.coordinates, architecture.lift_width, 1.0 / domain.coordinate_size, lift_key),
+            Manifold.create(widths, architecture.activation, manifold_key),
+            HyperGenerator.create(parameters.size, widths, architecture.modulation, hidden, generator_key),
+            jnp.ones(()),
+            parameters,
+        )
+
+    def modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
+        return self.generator(self.parameters.standardise(mu))
+
+    def jet(self, x: Point, mu: Parameter, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
+        """The jet of N along the directions."""
+        return self._read(self.lift.jet(x, decomposition, order, collapsed), mu)
+
+    def point(self, x: Point, mu: Parameter) -> Jet:
+        """The jet of order 0: N(x; μ) alone."""
+        return self._read(self.lift.point(x), mu)
+
+    def _read(self, lifted: Jet, mu: Parameter) -> Jet:
+        amplitude = jax.lax.stop_gradient(self.amplitude)
+        return self.manifold(lifted, self.modulation(mu)).map_linear(lambda value: amplitude * value)

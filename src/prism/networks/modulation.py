@@ -1,0 +1,103 @@
+"""How μ enters: as scale and shift of hidden values, made by a small generator.
+
+    HyperGenerator(μ) -> (γ, β) per layer,     z̃ = γ ⊙ z + β
+
+γ and β are constants for differentiation in x (in a jet γ multiplies every coefficient and β reaches only the
+zeroth: the paper's Theorem 1) and trainable for the optimiser. The paper's variants are settings of this
+one module.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.shapes import Hidden, Key, Parameter
+from prism.taylor import Jet
+
+
+@dataclass(frozen=True)
+class ModulationSettings:
+    """Which of γ and β exist, and whether they start at the identity (γ = 1, β = 0)."""
+
+    scale: bool = True
+    shift: bool = True
+    starts_at_identity: bool = True
+
+
+FILM = ModulationSettings()
+SCALE = ModulationSettings(shift=False)
+SHIFT = ModulationSettings(scale=False)
+CONCAT = ModulationSettings(scale=False, starts_at_identity=False)
+"""μ's embedding, through a matrix of its own, added in every hidden layer (the paper's naive baseline, P²INN)."""
+NONE = ModulationSettings(scale=False, shift=False)
+"""The fixed-parameter network, blind to μ."""
+
+
+class Modulation(eqx.Module):
+    """γ and β of one layer; None where the setting has none."""
+
+    gamma: Hidden | None
+    beta: Hidden | None
+
+    def push(self, jet: Jet) -> Jet:
+        """The jet of γ ⊙ z + β."""
+        if self.gamma is not None:
+            gamma = self.gamma
+            jet = jet.map_linear(lambda z: gamma * z)
+        return jet if self.beta is None else jet.shift(self.beta)
+
+
+class HyperGenerator(eqx.Module):
+    """Standardised μ -> (γ, β) of every layer: a multilayer perceptron with a linear head."""
+
+    weights: tuple[Float[Array, "inputs outputs"], ...]
+    biases: tuple[Hidden, ...]
+    scale_head: Float[Array, "embedding widths"] | None
+    shift_head: Float[Array, "embedding widths"] | None
+    widths: tuple[int, ...] = eqx.field(static=True)
+
+    @staticmethod
+    def create(
+        parameters: int, widths: Sequence[int], settings: ModulationSettings, hidden: Sequence[int], key: Key
+    ) -> "HyperGenerator":
+        """`widths` of the modulated layers; `hidden` widths of the generator's own."""
+        keys = jax.random.split(key, len(hidden) + 2)
+        sizes = itertools.pairwise((parameters, *hidden))
+        weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=False))
+        embedding, total = hidden[-1], sum(widths)
+
+        def head(present: bool, head_key: Key):
+            if not present:
+                return None
+            zero = jnp.zeros((embedding, total))
+            return zero if settings.starts_at_identity else glorot(head_key, embedding, total)
+
+        scale_head, shift_head = head(settings.scale, keys[-2]), head(settings.shift, keys[-1])
+        biases = tuple(jnp.zeros(width) for width in hidden)
+        return HyperGenerator(weights, biases, scale_head, shift_head, tuple(widths))
+
+    def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
+        if self.scale_head is None and self.shift_head is None:
+            return tuple(Modulation(None, None) for _ in self.widths)
+        embedding = mu
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            embedding = jnp.tanh(embedding @ weight + bias)
+        gammas = self._split(self.scale_head, embedding, 1.0)
+        betas = self._split(self.shift_head, embedding, 0.0)
+        return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
+
+    def _split(self, head, embedding: Hidden, centre: float) -> Sequence[Hidden | None]:
+        if head is None:
+            return [None] * len(self.widths)
+        ends = list(itertools.accumulate(self.widths))[:-1]
+        return jnp.split(centre + embedding @ head, ends)
+
+
+def glorot(key: Key, inputs: int, outputs: int) -> Float[Array, "inputs outputs"]:
+    """N(0, 2 / (inputs + outputs))."""
+    return jax.random.normal(key, (inputs, outputs)) * (2.0 / (inputs + outputs)) ** 0.5

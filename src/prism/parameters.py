@@ -1,0 +1,124 @@
+"""Where physical parameters come from: boxes with named sides, uniform or log-uniform.
+
+People read and type names (`mu.mu1`); inside, μ is one array in the order of the names.
+"""
+
+import abc
+import math
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prism.errors import InputError
+from prism.shapes import Key, Parameter, Scalar
+
+
+class Named:
+    """The coordinates of one μ under their names: `mu.mu1`."""
+
+    def __init__(self, values: Mapping[str, Scalar]):
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Scalar:
+        raise InputError(f"mu.{name} does not exist; the parameters are {', '.join(self.__dict__)}")
+
+
+class ParameterSpace(eqx.Module):
+    """A box of named physical parameters, uniform in some coordinate t(μ) of each."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    lows: tuple[float, ...] = eqx.field(static=True)
+    highs: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(self, **bounds: tuple[float, float]):
+        self.names = tuple(bounds)
+        self.lows = tuple(float(low) for low, _ in bounds.values())
+        self.highs = tuple(float(high) for _, high in bounds.values())
+
+    def __check_init__(self):
+        for name, low, high in zip(self.names, self.lows, self.highs, strict=True):
+            if not low < high:
+                raise InputError(
+                    f"the bounds of {name} are ({low:g}, {high:g}); give the lower one first, ({high:g}, {low:g})"
+                )
+            if not math.isfinite(low) or not math.isfinite(high):
+                raise InputError(f"the bounds of {name} are ({low:g}, {high:g}); give finite numbers")
+
+    @abc.abstractmethod
+    def uniform_coordinate(self, mu: Array) -> Array:
+        """t(μ), the coordinate in which the law is uniform."""
+
+    @abc.abstractmethod
+    def from_uniform_coordinate(self, t: Array) -> Array:
+        """μ(t), its inverse."""
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        return dict(zip(self.names, zip(self.lows, self.highs, strict=True), strict=True))
+
+    def _box(self) -> tuple[Parameter, Parameter]:
+        ends = self.uniform_coordinate(jnp.asarray([self.lows, self.highs], dtype=float))
+        return ends[0], ends[1]
+
+    def sample(self, key: Key) -> Parameter:
+        low, high = self._box()
+        return self.from_uniform_coordinate(low + (high - low) * jax.random.uniform(key, (self.size,)))
+
+    def standardise(self, mu: Parameter) -> Parameter:
+        """(t(μ) − mean) / deviation: what the generator reads."""
+        low, high = self._box()
+        return (self.uniform_coordinate(mu) - (low + high) / 2) * (math.sqrt(12.0) / (high - low))
+
+    def named(self, mu: Parameter) -> Named:
+        return Named({name: mu[index] for index, name in enumerate(self.names)})
+
+    def array(self, **values: float) -> Parameter:
+        """μ from named values; every name exactly once."""
+        missing = [name for name in self.names if name not in values]
+        unknown = [name for name in values if name not in self.names]
+        if missing or unknown:
+            wrong = f"no value for {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)}"
+            raise InputError(f"{wrong}; the parameters are {', '.join(self.names)}")
+        return jnp.asarray([values[name] for name in self.names], dtype=float)
+
+    def quadrature(self, nodes: int = 36) -> tuple[Float[Array, "nodes p"], Float[Array, "nodes"]]:
+        """Nodes and weights of E_μ[·]: a Gauss-Legendre grid of at most about `nodes` nodes."""
+        per_side = max(2, round(nodes ** (1.0 / self.size)))
+        t, weight = np.polynomial.legendre.leggauss(per_side)
+        grid = np.stack(np.meshgrid(*[t] * self.size, indexing="ij"), axis=-1).reshape(-1, self.size)
+        product = np.prod(np.meshgrid(*[weight / 2] * self.size, indexing="ij"), axis=0).reshape(-1)
+        low, high = self._box()
+        points = (low + high)[None] / 2 + (high - low)[None] / 2 * jnp.asarray(grid, dtype=low.dtype)
+        return self.from_uniform_coordinate(points), jnp.asarray(product, dtype=low.dtype)
+
+
+class Uniform(ParameterSpace):
+    """μ uniform in a box: `Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))`."""
+
+    def uniform_coordinate(self, mu: Array) -> Array:
+        return mu
+
+    def from_uniform_coordinate(self, t: Array) -> Array:
+        return t
+
+
+class LogUniform(ParameterSpace):
+    """log μ uniform in a box, for positive parameters that span orders of magnitude."""
+
+    def __check_init__(self):
+        for name, low in zip(self.names, self.lows, strict=True):
+            if not low > 0.0:
+                raise InputError(f"{name} is log-uniform from {low:g}; its lower bound must be positive")
+
+    def uniform_coordinate(self, mu: Array) -> Array:
+        return jnp.log(mu)
+
+    def from_uniform_coordinate(self, t: Array) -> Array:
+        return jnp.exp(t)

@@ -1,0 +1,223 @@
+"""Truncated Taylor series of a network along several directions at once.
+
+    f(x + t v_j) = c_0 + c_1(j) t + c_2(j) t² + ...          (normalised: c_k = Dᵏf[v_j, ..., v_j] / k!)
+
+A linear operator of order K needs only the weighted sum Σ_j w_j c_K(j) of the highest coefficient, and every
+rule is linear in it, so that one is carried *collapsed*: one value instead of one a direction.
+"""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.shapes import Hidden, Vector
+
+
+class Jet(eqx.Module):
+    """c_0, then c_1 ... c_m one a direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j)."""
+
+    value: Float[Array, "*shape"]
+    lower: tuple[Float[Array, "n *shape"], ...]
+    top: Float[Array, "*shape"] | None
+    weights: Vector
+
+    @property
+    def order(self) -> int:
+        return len(self.lower) + (self.top is not None)
+
+    def collapsed(self, order: int) -> Float[Array, "*shape"]:
+        """Σ_j w_j c_order(j)."""
+        if order == len(self.lower) + 1 and self.top is not None:
+            return self.top
+        return collapse(self.weights, self.lower[order - 1])
+
+    def map_linear(self, linear: Callable[[Array], Array]) -> "Jet":
+        """The jet of L(f) for a linear map L: L of each coefficient."""
+        lower = tuple(jax.vmap(linear)(coefficient) for coefficient in self.lower)
+        top = None if self.top is None else linear(self.top)
+        return Jet(linear(self.value), lower, top, self.weights)
+
+    def shift(self, offset: Array) -> "Jet":
+        """The jet of f + constant: only the zeroth coefficient sees it."""
+        return Jet(self.value + offset, self.lower, self.top, self.weights)
+
+    def __add__(self, other: Self) -> "Jet":
+        lower = tuple(a + b for a, b in zip(self.lower, other.lower, strict=True))
+        top = None if self.top is None or other.top is None else self.top + other.top
+        return Jet(self.value + other.value, lower, top, self.weights)
+
+    def __mul__(self, other: Self) -> "Jet":
+        """Cauchy's product of two scalar jets; the collapsed sum enters linearly."""
+        a, b = (self.value, *self.lower), (other.value, *other.lower)
+        lower = tuple(sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(1, len(a)))
+        top = None
+        if self.top is not None and other.top is not None:
+            top = self.value * other.top + self.top * other.value
+            for i in range(1, len(a)):
+                top = top + collapse(self.weights, a[i] * b[len(a) - i])
+        return Jet(self.value * other.value, lower, top, self.weights)
+
+
+def collapse(weights: Vector, coefficient: Float[Array, "n *shape"]) -> Float[Array, "*shape"]:
+    """Σ_j w_j c(j)."""
+    # A sum, not a product with the vector of weights: XLA would transpose the batch for that.
+    return jnp.sum(jax.vmap(jnp.multiply)(weights, coefficient), axis=0)
+
+
+def polynomial_jet(value: Array, coefficients: Sequence[Vector], like: Jet) -> Jet:
+    """The scalar jet with these c_0, c_1(j), c_2(j), ... (zero beyond), truncated and collapsed as `like` is."""
+    zero = jnp.zeros_like(like.weights)
+    padded = (*coefficients, *[zero] * like.order)
+    lower = tuple(padded[: len(like.lower)])
+    top = None if like.top is None else collapse(like.weights, padded[len(like.lower)])
+    return Jet(value, lower, top, like.weights)
+
+
+class Series:
+    """Coefficients c_0 ... c_m of one truncated power series, with the arithmetic of polynomials."""
+
+    def __init__(self, coefficients: Sequence[Array]):
+        self.coefficients = tuple(coefficients)
+
+    def __add__(self, other: "Series | float") -> "Series":
+        if isinstance(other, Series):
+            return Series([a + b for a, b in zip(self.coefficients, other.coefficients, strict=True)])
+        return Series([self.coefficients[0] + other, *self.coefficients[1:]])
+
+    def __neg__(self) -> "Series":
+        return Series([-a for a in self.coefficients])
+
+    def __rsub__(self, other: float) -> "Series":
+        return -self + other
+
+    def __mul__(self, other: "Series | float") -> "Series":
+        if not isinstance(other, Series):
+            return Series([other * a for a in self.coefficients])
+        a, b = self.coefficients, other.coefficients
+        return Series([sum_of(a[i] * b[k - i] for i in range(k + 1)) for k in range(len(a))])
+
+
+def sum_of(terms) -> Array:
+    """Their sum, without the leading 0 of `sum`."""
+    first, *rest = terms
+    for term in rest:
+        first = first + term
+    return first
+
+
+class Activation(eqx.Module):
+    """σ as the first component of a system dy/dz = P(y, z), P polynomial.
+
+    From it follow σ's own Taylor coefficients at any z to any order:  (k+1) y_{k+1} = P(y, z)_k.
+    """
+
+    @abc.abstractmethod
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        """y(z); its first component is σ(z)."""
+
+    @abc.abstractmethod
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        """P(y, z)."""
+
+    def taylor(self, z: Hidden, order: int) -> tuple[Hidden, ...]:
+        """a_0 ... a_order with σ(z + s) = Σ_m a_m sᵐ."""
+        states = [[start] for start in self.start(z)]
+        identity = [z, jnp.ones_like(z), *[jnp.zeros_like(z)] * order]
+        for k in range(order):
+            slopes = self.slope(tuple(Series(state) for state in states), Series(identity[: k + 1]))
+            for state, slope in zip(states, slopes, strict=True):
+                state.append(slope.coefficients[k] / (k + 1))
+        return tuple(states[0])
+
+    def push(self, jet: Jet) -> Jet:
+        """The jet of σ(f):  Σ_m a_m (f − f_0)ᵐ.
+
+        The a_m are the same for all directions, which enter through powers of their own series alone; so a
+        collapsed sum is taken of those powers, before anything of σ.
+        """
+        a = self.taylor(jet.value, jet.order)
+        powers = _powers((None, *jet.lower), jet.order)
+        lower = tuple(
+            sum_of(a[m][None] * powers[m][k] for m in range(1, k + 1)) for k in range(1, len(jet.lower) + 1)
+        )
+        top = None
+        if jet.top is not None:
+            order = jet.order
+            bends = [a[m] * collapse(jet.weights, powers[m][order]) for m in range(2, order + 1)]
+            top = sum_of([a[1] * jet.top, *bends])
+        return Jet(a[0], lower, top, jet.weights)
+
+
+def _powers(z: Sequence, order: int) -> dict[int, dict[int, Array]]:
+    """powers[m][k] = [tᵏ] (z_1 t + z_2 t² + ...)ᵐ for m ≤ k ≤ order."""
+    powers: dict[int, dict[int, Array]] = {1: {k: z[k] for k in range(1, len(z))}}
+    for m in range(2, order + 1):
+        previous = powers[m - 1]
+        powers[m] = {k: sum_of(previous[i] * z[k - i] for i in range(m - 1, k)) for k in range(m, order + 1)}
+    return powers
+
+
+class Tanh(Activation):
+    """y' = 1 − y²."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return (jnp.tanh(z),)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return (1.0 - y[0] * y[0],)
+
+
+class Sin(Activation):
+    """(sin, cos)' = (cos, −sin)."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return jnp.sin(z), jnp.cos(z)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return y[1], -y[0]
+
+
+class Sigmoid(Activation):
+    """y' = y (1 − y)."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return (jax.nn.sigmoid(z),)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return (y[0] * (1.0 - y[0]),)
+
+
+class Softplus(Activation):
+    """(softplus, sigmoid)' = (sigmoid, sigmoid (1 − sigmoid))."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return jax.nn.softplus(z), jax.nn.sigmoid(z)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return y[1], y[1] * (1.0 - y[1])
+
+
+class Swish(Activation):
+    """(z s, s)' = (s + z s (1 − s), s (1 − s)) with s the sigmoid."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return z * jax.nn.sigmoid(z), jax.nn.sigmoid(z)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        decay = y[1] * (1.0 - y[1])
+        return y[1] + z * decay, decay
+
+
+class Bump(Activation):
+    """y = exp(−z²/2):  y' = −z y."""
+
+    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+        return (jnp.exp(-z * z / 2),)
+
+    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return (-(z * y[0]),)

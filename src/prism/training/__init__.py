@@ -1,0 +1,1 @@
+"""Training: the loop, optimisers, checkpoints and guards."""
