@@ -16,3 +16,30 @@ from prism.operators import (
 from prism.parameters import LogUniform, ParameterSpace, Uniform
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Ball",
+    "Biharmonic",
+    "Constraint",
+    "CorruptedFile",
+    "Cube",
+    "Domain",
+    "FailedRun",
+    "Family",
+    "Free",
+    "Gaussian",
+    "GradientNormSquared",
+    "HardConstraint",
+    "InputError",
+    "Laplacian",
+    "LogUniform",
+    "Operator",
+    "ParameterSpace",
+    "Partial",
+    "PrismError",
+    "TimeCylinder",
+    "TimeDerivative",
+    "Uniform",
+    "WeightedTrace",
+    "vanishing",
+]

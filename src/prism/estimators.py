@@ -11,6 +11,7 @@ part of δ_ij δ_kl (order 4, the biharmonic). Everything else about an operator
 """
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -24,9 +25,10 @@ from prism.shapes import Key
 
 
 class Estimator(eqx.Module):
-    """A law of directions. `shared` draws one bundle for the whole batch instead of one a point."""
+    """A law of directions."""
 
-    shared: eqx.AbstractVar[bool]
+    shared: ClassVar[bool]
+    """Whether one bundle of directions serves the whole batch, or each point draws its own."""
 
     @property
     @abc.abstractmethod

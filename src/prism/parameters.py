@@ -34,11 +34,6 @@ class ParameterSpace(eqx.Module):
     lows: tuple[float, ...] = eqx.field(static=True)
     highs: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(self, **bounds: tuple[float, float]):
-        self.names = tuple(bounds)
-        self.lows = tuple(float(low) for low, _ in bounds.values())
-        self.highs = tuple(float(high) for _, high in bounds.values())
-
     def __check_init__(self):
         for name, low, high in zip(self.names, self.lows, self.highs, strict=True):
             if not low < high:
@@ -102,6 +97,9 @@ class ParameterSpace(eqx.Module):
 class Uniform(ParameterSpace):
     """μ uniform in a box: `Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))`."""
 
+    def __init__(self, **bounds: tuple[float, float]):
+        self.names, self.lows, self.highs = _sides(bounds)
+
     def uniform_coordinate(self, mu: Array) -> Array:
         return mu
 
@@ -111,6 +109,9 @@ class Uniform(ParameterSpace):
 
 class LogUniform(ParameterSpace):
     """log μ uniform in a box, for positive parameters that span orders of magnitude."""
+
+    def __init__(self, **bounds: tuple[float, float]):
+        self.names, self.lows, self.highs = _sides(bounds)
 
     def __check_init__(self):
         for name, low in zip(self.names, self.lows, strict=True):
@@ -122,3 +123,14 @@ class LogUniform(ParameterSpace):
 
     def from_uniform_coordinate(self, t: Array) -> Array:
         return jnp.exp(t)
+
+
+def _sides(
+    bounds: Mapping[str, tuple[float, float]],
+) -> tuple[tuple[str, ...], tuple[float, ...], tuple[float, ...]]:
+    """Names, lower ends and upper ends."""
+    if not bounds:
+        raise InputError("a parameter space needs a parameter; name one, such as Uniform(mu1=(0.5, 1.5))")
+    lows = tuple(float(low) for low, _ in bounds.values())
+    highs = tuple(float(high) for _, high in bounds.values())
+    return tuple(bounds), lows, highs

@@ -28,9 +28,7 @@ def frames(family: Family) -> list[dict[str, Operator]]:
     return list(groups.values())
 
 
-def derivatives(
-    model: Model, family: Family, estimator: Estimator, x: Point, mu: Parameter, key: Key
-) -> Derivatives:
+def derivatives(model: Model, family: Family, estimator: Estimator, x: Point, mu: Parameter, key: Key) -> Derivatives:
     """u and the family's terms at one x and one μ."""
     named, constraint = family.parameters.named(mu), family.constraint()
     value, terms = None, {}

@@ -157,13 +157,9 @@ def _array_leaves(tree: Any) -> list[tuple[str, Any]]:
             continue
         name = jax.tree_util.keystr(path)
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            raise InputError(
-                f"array {name!r} is a typed PRNG key: store jax.random.key_data(key) in its place"
-            )
+            raise InputError(f"array {name!r} is a typed PRNG key: store jax.random.key_data(key) in its place")
         if leaf.dtype.name not in STORABLE:
-            raise InputError(
-                f"array {name!r} is of dtype {leaf.dtype}; use one of {', '.join(sorted(STORABLE))}"
-            )
+            raise InputError(f"array {name!r} is of dtype {leaf.dtype}; use one of {', '.join(sorted(STORABLE))}")
         leaves.append((name, leaf))
     return leaves
 
@@ -182,8 +178,7 @@ def _check_stored(name: str, leaf: Any, stored: Mapping[str, np.ndarray]) -> Non
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:
     entries = {
-        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-        for name, content in files.items()
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} for name, content in files.items()
     }
     return json.dumps({"format": FORMAT, "files": entries}, indent=2).encode() + b"\n"
 
@@ -240,9 +235,7 @@ def _refuse_foreign_content(path: Path, files: Mapping[str, bytes]) -> None:
         known = {MANIFEST, *files}
     for child in path.iterdir():
         if child.name not in known or child.is_dir():
-            raise InputError(
-                f"{path} holds {child.name!r}, which was not stored by PRISM: choose another path"
-            )
+            raise InputError(f"{path} holds {child.name!r}, which was not stored by PRISM: choose another path")
 
 
 def _temporary_sibling(path: Path) -> Path:

@@ -54,7 +54,7 @@ class Jet(eqx.Module):
     def __mul__(self, other: Self) -> "Jet":
         """Cauchy's product of two scalar jets; the collapsed sum enters linearly."""
         a, b = (self.value, *self.lower), (other.value, *other.lower)
-        lower = tuple(sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(1, len(a)))
+        lower = tuple(sum_of(a[i] * b[k - i] for i in range(k + 1)) for k in range(1, len(a)))
         top = None
         if self.top is not None and other.top is not None:
             top = self.value * other.top + self.top * other.value
@@ -142,9 +142,7 @@ class Activation(eqx.Module):
         """
         a = self.taylor(jet.value, jet.order)
         powers = _powers((None, *jet.lower), jet.order)
-        lower = tuple(
-            sum_of(a[m][None] * powers[m][k] for m in range(1, k + 1)) for k in range(1, len(jet.lower) + 1)
-        )
+        lower = tuple(sum_of(a[m][None] * powers[m][k] for m in range(1, k + 1)) for k in range(1, len(jet.lower) + 1))
         top = None
         if jet.top is not None:
             order = jet.order

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 
@@ -33,9 +34,9 @@ class Family(eqx.Module):
     `constraint` where u is known on the boundary, `source` and `exact` where they exist.
     """
 
-    domain: eqx.AbstractVar[Domain]
-    parameters: eqx.AbstractVar[ParameterSpace]
-    terms: eqx.AbstractVar[Mapping[str, Operator]]
+    domain: ClassVar[Domain]
+    parameters: ClassVar[ParameterSpace]
+    terms: ClassVar[Mapping[str, Operator]]
 
     @abc.abstractmethod
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:

@@ -84,12 +84,13 @@ class TwoBodyFamily(Family):
     """The parameters unless others are given: the paper's."""
 
     @classmethod
-    def create(
-        cls, dimension: int, key: Key, scaled: bool = False, parameters: ParameterSpace | None = None
-    ) -> Self:
+    def create(cls, dimension: int, key: Key, scaled: bool = False, parameters: ParameterSpace | None = None) -> Self:
         """The problem in `dimension` dimensions, its coefficients drawn from the key."""
-        domain = Ball(dimension)
-        return cls(domain, TwoBody.create(dimension, scaled, key), parameters or cls.box)
+        return cls(
+            domain=Ball(dimension),
+            interaction=TwoBody.create(dimension, scaled, key),
+            parameters=parameters or cls.box,
+        )
 
     @property
     def terms(self) -> Mapping[str, Operator]:
