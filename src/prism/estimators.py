@@ -11,7 +11,6 @@ part of δ_ij δ_kl (order 4, the biharmonic). Everything else about an operator
 """
 
 import abc
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -27,7 +26,7 @@ from prism.shapes import Key
 class Estimator(eqx.Module):
     """A law of directions."""
 
-    shared: ClassVar[bool]
+    shared = False
     """Whether one bundle of directions serves the whole batch, or each point draws its own."""
 
     @property
