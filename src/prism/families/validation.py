@@ -1,0 +1,144 @@
+"""A mistake in a family is named when it is built or first traced, in seconds, not met as a wrong answer."""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from prism.constraints import Constraint
+from prism.domains import Domain
+from prism.errors import InputError
+from prism.estimators import Coordinates, Estimator, Exact
+from prism.families.family import Derivatives, Family
+from prism.networks import NONE, Architecture, Model
+from prism.operators import Operator
+from prism.parameters import ParameterSpace
+from prism.residuals import residual
+from prism.shapes import Key, Scalar
+
+PAIRS = 8
+"""Random pairs of a point and a parameter at which a family is tried."""
+
+
+class _Recorded(Derivatives):
+    """Derivatives that remember which of them were read."""
+
+    def __init__(self, value: Scalar, terms: Mapping[str, Scalar]):
+        super().__init__(value, terms)
+        self.__dict__["_read"] = set()
+
+    def __getattribute__(self, name: str):
+        if not name.startswith("_"):
+            object.__getattribute__(self, "__dict__").get("_read", set()).add(name)
+        return object.__getattribute__(self, name)
+
+
+def check_family(family: Family, key: Key) -> None:
+    """Raise an InputError that names the first mistake in a family's declarations, shapes, values or use of μ."""
+    _check_declarations(family)
+    read = _check_trace(family, key)
+    unread = [name for name in family.terms if name not in read]
+    if unread:
+        raise InputError(
+            f'{_name(family)} declares the term "{unread[0]}" but residual never reads u.{unread[0]}; '
+            "use it, or take it out of terms"
+        )
+    _check_values(family, key)
+
+
+def _check_declarations(family: Family) -> None:
+    for attribute, kind, example in (
+        ("domain", Domain, "domain: prism.Ball, and MyFamily(prism.Ball(100))"),
+        ("parameters", ParameterSpace, "parameters = prism.Uniform(mu1=(0.5, 1.5))"),
+        ("terms", Mapping, 'terms = {"lap": prism.Laplacian()}'),
+    ):
+        if not isinstance(getattr(family, attribute, None), kind):
+            raise InputError(f"{_name(family)} has no valid {attribute}; declare it: {example}")
+    for name, operator in family.terms.items():
+        if not isinstance(operator, Operator):
+            raise InputError(f'{_name(family)}: terms["{name}"] is {operator!r}; give an operator, prism.Laplacian()')
+        if not name.isidentifier() or name == "value":
+            raise InputError(f'{_name(family)}: a term cannot be called "{name}"; give a name to read as u.name')
+    if not isinstance(family.constraint(), Constraint):
+        raise InputError(f"{_name(family)}: constraint() must return a constraint, such as prism.vanishing(domain)")
+
+
+def _check_trace(family: Family, key: Key) -> set[str]:
+    """Trace the residual (and the exact solution) at one pair: names, shapes, control flow. Returns the terms read."""
+    read: set[str] = set()
+
+    def traced(x, mu, value, terms):
+        u = _Recorded(value, terms)
+        result = jnp.asarray(family.residual(u, x, family.parameters.named(mu)))
+        read.update(object.__getattribute__(u, "__dict__")["_read"])
+        return result
+
+    x = jax.eval_shape(family.domain.sample, key)
+    mu = jax.eval_shape(family.parameters.sample, key)
+    number = jnp.zeros(())
+    terms = dict.fromkeys(family.terms, number)
+    _check_scalar(f"residual of {_name(family)}", traced, x, mu, number, terms)
+    if family.has_exact:
+        exact = lambda x, mu: jnp.asarray(family.exact(x, family.parameters.named(mu)))
+        _check_scalar(f"exact of {_name(family)}", exact, x, mu)
+    return read
+
+
+def _check_scalar(what: str, function, *arguments) -> None:
+    try:
+        shape = jax.eval_shape(function, *arguments).shape
+    except InputError:
+        raise
+    except jax.errors.ConcretizationTypeError as error:
+        raise InputError(
+            f"{what} branches in Python on a value that is only known later; write jnp.where(condition, a, b) "
+            "for `if`, jax.lax.fori_loop for a loop"
+        ) from error
+    except Exception as error:
+        raise InputError(f"{what} raised {type(error).__name__}: {str(error).splitlines()[0]}") from error
+    if shape != ():
+        raise InputError(f"{what} has shape {shape} at one point; it must be one number (sum over coordinates?)")
+
+
+def _check_values(family: Family, key: Key) -> None:
+    """Finite values at random pairs, and a residual that every parameter moves."""
+    model = Model.create(
+        Architecture(lift_width=8, width=8, depth=2, modulation=NONE), family.domain, family.parameters, key
+    )
+    estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
+    keys = jax.random.split(key, PAIRS)
+    points, parameters = jax.vmap(family.domain.sample)(keys), jax.vmap(family.parameters.sample)(keys)
+
+    def slope(x, mu):
+        at = lambda m: residual(model, family, estimator, x, m, key)
+        return at(mu), jax.jacfwd(at)(mu)
+
+    source = getattr(family, "source", None)
+    if source is not None:
+        sources = jax.vmap(lambda x, mu: source(x, family.parameters.named(mu)))(points, parameters)
+        _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))
+    values, slopes = jax.jit(jax.vmap(slope))(points, parameters)
+    _check_finite(family, "residual", np.asarray(values), np.asarray(parameters))
+    for name, column in zip(family.parameters.names, np.asarray(slopes).T, strict=True):
+        if np.all(column == 0.0):
+            raise InputError(
+                f"{_name(family)} never uses the parameter {name}: its residual does not change with it; "
+                "use it in residual, source or constraint, or take it out of parameters"
+            )
+
+
+def _check_finite(family: Family, what: str, values: np.ndarray, parameters: np.ndarray) -> None:
+    bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if len(bad):
+        where = ", ".join(
+            f"{name} = {value:.4g}" for name, value in zip(family.parameters.names, parameters[bad[0]], strict=True)
+        )
+        raise InputError(
+            f"the {what} of {_name(family)} is not finite at {len(bad)} of {len(values)} random points, "
+            f"such as at {where}; look for a division by zero, a root or a logarithm"
+        )
+
+
+def _name(family: Family) -> str:
+    return type(family).__name__

@@ -1,0 +1,124 @@
+"""The directory of a run: config.json, environment.json, metrics.jsonl, report.json, plots/, checkpoints/, model/."""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism.errors import InputError
+from prism.storage import write_file
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Where one run writes."""
+
+    path: Path
+
+    @staticmethod
+    def create(path: Path, force: bool) -> "RunDirectory":
+        """A new directory; one that is in use is refused unless forced, and then cleared of the earlier run."""
+        directory = RunDirectory(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            used = any(path.iterdir())
+        except OSError as error:
+            raise InputError(f"cannot write to {path}: {error.strerror}; choose another --out") from error
+        if not os.access(path, os.W_OK):
+            raise InputError(f"cannot write to {path}: no permission; choose another --out")
+        if used and not force:
+            raise InputError(
+                f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
+            )
+        if used:
+            directory.clear()
+        return directory
+
+    @staticmethod
+    def existing(path: Path) -> "RunDirectory":
+        """The directory of a run to resume."""
+        if not (path / "config.json").is_file():
+            raise InputError(f"{path} holds no run (no config.json); start one with --out {path}")
+        return RunDirectory(path)
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model"
+
+    @property
+    def plots(self) -> Path:
+        return self.path / "plots"
+
+    def clear(self) -> None:
+        """Remove an earlier run's own files, and nothing else."""
+        for name in ("config.json", "environment.json", "metrics.jsonl", "report.json"):
+            (self.path / name).unlink(missing_ok=True)
+        for name in ("checkpoints", "model", "plots"):
+            _remove_tree(self.path / name)
+
+    def write_json(self, name: str, content: Mapping[str, object]) -> None:
+        write_file(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
+
+    def read_json(self, name: str) -> dict:
+        try:
+            return json.loads((self.path / name).read_text())
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read {self.path / name}: {error}") from error
+
+    def append_metric(self, record: Mapping[str, object]) -> None:
+        with (self.path / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def metrics(self) -> list[dict]:
+        """The whole lines; one cut off by a crash is left out."""
+        file = self.path / "metrics.jsonl"
+        records = []
+        for line in file.read_text().splitlines() if file.exists() else []:
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                break
+        return records
+
+    def rewind_metrics(self, step: int) -> None:
+        """Drop what was recorded after the checkpoint that a run is resumed from."""
+        kept = [record for record in self.metrics() if record["step"] <= step]
+        write_file(self.path / "metrics.jsonl", "".join(json.dumps(record) + "\n" for record in kept).encode())
+
+
+def environment() -> dict[str, object]:
+    """What the numbers of a run depend on besides its settings."""
+    import equinox
+    import jax
+    import numpy
+    import optax
+
+    import prism
+
+    return {
+        "prism": prism.__version__,
+        "python": sys.version.split()[0],
+        "jax": jax.__version__,
+        "equinox": equinox.__version__,
+        "optax": optax.__version__,
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "devices": [str(device) for device in jax.devices()],
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+    }
+
+
+def _remove_tree(path: Path) -> None:
+    import shutil
+
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)

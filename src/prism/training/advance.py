@@ -1,0 +1,86 @@
+"""Many steps inside one compiled call, guarded against non-finite ones.
+
+The number of steps and the horizon of the decay are arguments, so one executable serves any chunking of a run and
+a run's bits do not depend on where it was cut.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, UInt32
+
+from prism.networks.model import Model
+from prism.residuals import Objective
+from prism.training.optimisers import Optimiser
+
+PATIENCE = 25
+"""Non-finite steps in a row after which a run counts as failing."""
+
+
+class TrainingState(eqx.Module):
+    """All that a run is: saved whole in every checkpoint."""
+
+    model: Model
+    optimiser: Any
+    objective: Objective
+    seed: UInt32[Array, "words"]
+    step: Int[Array, ""]
+    skipped: Int[Array, ""]
+    skipped_in_a_row: Int[Array, ""]
+    rate_factor: Float[Array, ""]
+
+    @staticmethod
+    def create(model: Model, optimiser: Optimiser, objective: Objective, key: Array) -> "TrainingState":
+        zero = jnp.zeros((), jnp.int32)
+        seed = jax.random.key_data(key)
+        return TrainingState(model, optimiser.init(model), objective, seed, zero, zero, zero, jnp.ones((), jnp.float32))
+
+
+def advance(
+    state: TrainingState, optimiser: Optimiser, count: Int[Array, ""], horizon: Float[Array, ""]
+) -> tuple[TrainingState, Float[Array, ""]]:
+    """Up to `count` steps at rates decaying linearly to zero at step `horizon`; and their mean loss.
+
+    A step whose loss or gradient is not finite leaves the state as it was and is counted. The call ends early after
+    PATIENCE of them in a row.
+    """
+    arrays, static = eqx.partition(state, eqx.is_array)
+    end = state.step + count
+
+    def unfinished(carry) -> Array:
+        arrays, _ = carry
+        return (arrays.step < end) & (arrays.skipped_in_a_row < PATIENCE)
+
+    def body(carry):
+        arrays, total = carry
+        now = eqx.combine(arrays, static)
+        after, loss, finite = _step(now, optimiser, horizon)
+        return eqx.filter(after, eqx.is_array), total + jnp.where(finite, loss, 0.0)
+
+    arrays, total = jax.lax.while_loop(unfinished, body, (arrays, jnp.zeros(())))
+    after = eqx.combine(arrays, static)
+    good = (after.step - state.step) - (after.skipped - state.skipped)
+    return after, total / jnp.maximum(good, 1)
+
+
+def _step(state: TrainingState, optimiser: Optimiser, horizon: Array) -> tuple[TrainingState, Array, Array]:
+    key = jax.random.fold_in(jax.random.wrap_key_data(state.seed), state.step)
+    decay = state.rate_factor * jnp.maximum(0.0, 1.0 - state.step / horizon)
+    batch = state.objective.draw(key)
+    model, inner, info = optimiser.step(state.objective, state.model, state.optimiser, batch, decay)
+    keep = lambda new, old: jnp.where(info.finite, new, old) if eqx.is_array(new) else new
+    model, inner = jax.tree.map(keep, (model, inner), (state.model, state.optimiser))
+    failed = (~info.finite).astype(jnp.int32)
+    after = TrainingState(
+        model,
+        inner,
+        state.objective,
+        state.seed,
+        state.step + 1,
+        state.skipped + failed,
+        jnp.where(info.finite, 0, state.skipped_in_a_row + 1),
+        state.rate_factor,
+    )
+    return after, info.loss, info.finite

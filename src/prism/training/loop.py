@@ -1,0 +1,116 @@
+"""The loop on the host: chunks of compiled steps until a budget of steps or minutes is spent.
+
+`train` yields after every chunk; what the caller does in between (a progress bar, a test error, a checkpoint) is
+not counted as training.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from prism.errors import FailedRun, InputError
+from prism.training.advance import PATIENCE, TrainingState
+from prism.training.guards import first_non_finite
+from prism.training.program import Program
+
+CHUNK_SECONDS = 0.5
+"""How long one compiled call should last: often enough to stop on a signal, seldom enough to cost nothing."""
+RESCUES = 5
+"""How often a failing run is rolled back and its rate halved before it is given up."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A number of steps, or minutes of training with its compilation."""
+
+    steps: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self):
+        if (self.steps is None) == (self.minutes is None):
+            raise InputError("give either --steps or --minutes, one of the two")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"--steps {self.steps} does nothing; give 1 or more")
+        if self.minutes is not None and not 0.0 < self.minutes < math.inf:
+            raise InputError(f"--minutes {self.minutes:g} does nothing; give a positive number")
+
+    def fraction(self, step: int, seconds: float) -> float:
+        """How much of it is spent."""
+        return min(1.0, step / self.steps if self.steps else seconds / (60.0 * (self.minutes or 1.0)))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands after a chunk."""
+
+    state: TrainingState
+    step: int
+    loss: float
+    seconds: float
+    seconds_per_step: float
+    skipped: int
+    fraction: float
+
+
+def train(
+    program: Program,
+    state: TrainingState,
+    budget: Budget,
+    seconds: float,
+    restore: Callable[[TrainingState], TrainingState],
+) -> Iterator[Progress]:
+    """Train until the budget is spent.
+
+    `seconds` of it are spent already; `restore` gives the last good state of a failing run.
+    """
+    step, per_step, rescues = int(state.step), None, 0
+    while (count := _chunk(budget, step, seconds, per_step)) > 0:
+        begun = time.perf_counter()
+        state, loss = program(state, count, _horizon(budget, step, seconds, per_step))
+        done, failing = int(state.step) - step, int(state.skipped_in_a_row) >= PATIENCE
+        elapsed = time.perf_counter() - begun
+        seconds += elapsed
+        per_step = elapsed / max(1, done)
+        if failing:
+            rescues += 1
+            state = _rescue(state, restore, rescues)
+        step = int(state.step)
+        yield Progress(state, step, float(loss), seconds, per_step, int(state.skipped), budget.fraction(step, seconds))
+
+
+def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) -> int:
+    """How many steps the next call takes: one to measure, then half a second's worth, within the budget."""
+    count = 1 if per_step is None else max(1, round(CHUNK_SECONDS / per_step))
+    if budget.steps is not None:
+        return min(count, budget.steps - step)
+    remaining = 60.0 * (budget.minutes or 0.0) - seconds
+    if per_step is None:
+        return 1 if remaining > 0 else 0
+    return min(count, int(remaining / per_step))
+
+
+def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) -> float:
+    """The step at which the rate reaches zero: known, or foretold from the speed so far."""
+    if budget.steps is not None:
+        return float(budget.steps)
+    remaining = 60.0 * (budget.minutes or 0.0) - seconds
+    return step + max(1.0, remaining / per_step if per_step else 1e6)
+
+
+def _rescue(state: TrainingState, restore: Callable[[TrainingState], TrainingState], rescues: int) -> TrainingState:
+    """The last good state at half the rate; at last the name of what fails."""
+    if rescues > RESCUES:
+        raise FailedRun(
+            f"training failed at step {int(state.step)}: {first_non_finite(state)} "
+            f"({int(state.skipped)} steps skipped, rate lowered {RESCUES} times)"
+        )
+    skipped, factor = state.skipped, 0.5 * state.rate_factor
+    return eqx.tree_at(
+        lambda s: (s.skipped, s.skipped_in_a_row, s.rate_factor),
+        restore(state),
+        (skipped, jnp.zeros_like(skipped), factor),
+    )

@@ -1,0 +1,56 @@
+"""Optimisers: state in, state out. A step draws its own gradient from the objective and one batch."""
+
+import abc
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool
+
+from prism.networks.model import Model
+from prism.residuals import Batch, Objective
+from prism.shapes import Scalar
+
+State = TypeVar("State")
+
+
+class StepInfo(eqx.Module):
+    """What one step saw: the loss before it, and whether loss and gradient were finite."""
+
+    loss: Scalar
+    finite: Bool[Array, ""]
+
+
+class Optimiser(eqx.Module, Generic[State]):
+    """How a model is improved."""
+
+    @abc.abstractmethod
+    def init(self, model: Model) -> State:
+        """The state before the first step."""
+
+    @abc.abstractmethod
+    def step(
+        self, objective: Objective, model: Model, state: State, batch: Batch, decay: Scalar
+    ) -> tuple[Model, State, StepInfo]:
+        """One step; `decay` in [0, 1] multiplies the rate."""
+
+
+class Adam(Optimiser[Any]):
+    """Adam (Kingma and Ba 2014), as in the paper, section 5.1: rate 1e-3, decayed linearly to zero."""
+
+    rate: float = eqx.field(static=True, default=1e-3)
+
+    def init(self, model: Model) -> Any:
+        return optax.scale_by_adam().init(eqx.filter(model, eqx.is_array))
+
+    def step(
+        self, objective: Objective, model: Model, state: Any, batch: Batch, decay: Scalar
+    ) -> tuple[Model, Any, StepInfo]:
+        loss, gradient = eqx.filter_value_and_grad(lambda m: objective.loss(m, batch))(model)
+        direction, state = optax.scale_by_adam().update(gradient, state)
+        updates = jax.tree.map(lambda u: -self.rate * decay * u, direction)
+        squares = [jnp.sum(g * g) for g in jax.tree.leaves(gradient)]
+        finite = jnp.isfinite(loss) & jnp.isfinite(sum(squares))
+        return eqx.apply_updates(model, updates), state, StepInfo(loss, finite)

@@ -1,0 +1,83 @@
+"""`advance`, compiled ahead of time: its memory is known, and judged, before anything is allocated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.errors import InputError
+from prism.training.advance import TrainingState, advance
+from prism.training.memory import SHARE, available_bytes, compiled_bytes
+from prism.training.optimisers import Optimiser
+
+GIBIBYTE = 1024.0**3
+
+
+@dataclass(frozen=True)
+class Program:
+    """The executable of `advance` for one shape of state."""
+
+    compiled: jax.stages.Compiled
+    static: Any
+
+    @staticmethod
+    def compile(shapes: TrainingState, optimiser: Optimiser) -> "Program":
+        """From a state, or from its shapes alone."""
+        arrays, static = eqx.partition(shapes, lambda leaf: eqx.is_array(leaf) or _is_shape(leaf))
+
+        def run(arrays, count, horizon):
+            after, loss = advance(eqx.combine(arrays, static), optimiser, count, horizon)
+            return eqx.filter(after, eqx.is_array), loss
+
+        count, horizon = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float32)
+        return Program(jax.jit(run, donate_argnums=0).lower(arrays, count, horizon).compile(), static)
+
+    def __call__(self, state: TrainingState, count: int, horizon: float) -> tuple[TrainingState, jax.Array]:
+        arrays = eqx.filter(state, eqx.is_array)
+        after, loss = self.compiled(arrays, jnp.asarray(count, jnp.int32), jnp.asarray(horizon, jnp.float32))
+        return eqx.combine(after, self.static), loss
+
+    @property
+    def gibibytes(self) -> float:
+        return compiled_bytes(self.compiled) / GIBIBYTE
+
+
+def compile_within_memory(
+    shapes: Callable[[int], TrainingState], optimiser: Optimiser, points: int, available: float | None = None
+) -> Program:
+    """The program for a batch of `points`, refused with a batch that fits where it needs more than there is.
+
+    `shapes(n)` gives the shapes of the state for n points; `available` is in GiB.
+    """
+    program = Program.compile(shapes(points), optimiser)
+    limit = SHARE * (available_bytes() / GIBIBYTE if available is None else available)
+    if program.gibibytes <= limit:
+        return program
+    smallest = Program.compile(shapes(1), optimiser).gibibytes
+    if smallest > limit:
+        raise InputError(
+            f"one point alone needs {smallest:.1f} GiB and {limit:.1f} GiB are free; "
+            "take a smaller --dim, a narrower lift or fewer directions"
+        )
+    fitting = _fitting_points(shapes, optimiser, (points, program.gibibytes), smallest, limit)
+    raise InputError(
+        f"a batch of {points} points needs {program.gibibytes:.1f} GiB and {limit:.1f} GiB are free; "
+        f"--points {fitting} fits"
+    )
+
+
+def _fitting_points(shapes, optimiser: Optimiser, asked: tuple[int, float], smallest: float, limit: float) -> int:
+    """A batch that fits: by the line through what 1 and the asked points need, then checked by compiling it."""
+    points, needed = asked
+    per_point = (needed - smallest) / max(1, points - 1)
+    guess = max(1, int(1 + 0.95 * (limit - smallest) / per_point))
+    while guess > 1 and Program.compile(shapes(guess), optimiser).gibibytes > limit:
+        guess //= 2
+    return guess
+
+
+def _is_shape(leaf: object) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)

@@ -1,0 +1,12 @@
+"""Strict mode for every test: float64, no silent broadcasting over ranks, shapes checked against their annotations."""
+
+import os
+
+import jax
+import jaxtyping
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+# Before anything imports prism: modules imported earlier would go unchecked.
+jaxtyping.install_import_hook(["prism"], "strict.check")

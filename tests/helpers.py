@@ -1,0 +1,233 @@
+"""Everything that can be chosen, listed once, so that each new choice faces the same tests; and their oracles.
+
+The oracle for a network is its formula written out; the oracle for a derivative is nested `jax.jvp` of that.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from prism.constraints import Constraint, HardConstraint, vanishing
+from prism.domains import Ball, Domain, TimeCylinder
+from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+from prism.families import AllenCahn, Family, Poisson, SineGordon, SineGordonBeta
+from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model
+from prism.operators import (
+    Biharmonic,
+    GradientNormSquared,
+    Laplacian,
+    Operator,
+    Partial,
+    TimeDerivative,
+    WeightedTrace,
+)
+from prism.parameters import Uniform
+from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+
+KEY = jax.random.key(20240607)
+D = 5
+
+ESTIMATORS = (Exact(), Coordinates(3), Rademacher(4), Gaussian(4), Coordinates(2, shared=True))
+
+FAMILIES = tuple(
+    kind.create(D, KEY, scaled=scaled)
+    for kind in (AllenCahn, Poisson, SineGordon, SineGordonBeta)
+    for scaled in (False, True)
+)
+
+MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
+
+ACTIVATIONS = {
+    Tanh(): jnp.tanh,
+    Sin(): jnp.sin,
+    Sigmoid(): jax.nn.sigmoid,
+    Softplus(): jax.nn.softplus,
+    Swish(): jax.nn.swish,
+    Bump(): lambda z: jnp.exp(-z * z / 2),
+}
+"""Each activation with the function it stands for."""
+
+
+class Case(NamedTuple):
+    """An operator on a domain. `isotropic`: the dimension whose isotropic tensor the estimator decomposes, if any."""
+
+    operator: Operator
+    domain: Domain
+    isotropic: int | None = None
+
+
+BALL, CYLINDER = Ball(D, 1.2), TimeCylinder(Ball(D), 2.0)
+
+
+def diagonal_sigma(x, mu):
+    return 1.0 + mu.mu1 * jnp.sin(x[:D]) ** 2
+
+
+def matrix_sigma(x, mu):
+    return jnp.asarray(MATRIX) * (1.0 + mu.mu2 * x[:D, None] ** 2)
+
+
+MATRIX = np.random.default_rng(0).normal(size=(D, D - 1))
+
+OPERATORS = (
+    Case(Laplacian(), BALL, D),
+    Case(Laplacian(), CYLINDER, D),
+    Case(GradientNormSquared(), BALL, D),
+    Case(GradientNormSquared(), CYLINDER, D),
+    Case(Biharmonic(), BALL, D),
+    Case(WeightedTrace(diagonal_sigma), BALL, D),
+    Case(WeightedTrace(diagonal_sigma), CYLINDER, D),
+    Case(WeightedTrace(matrix_sigma), BALL, D - 1),
+    Case(Partial(1), BALL),
+    Case(Partial(0, 3), BALL),
+    Case(Partial(0, 0, 1), BALL),
+    Case(Partial(2, 0, 4), BALL),
+    Case(Partial(1, 1, 1, 1), BALL),
+    Case(Partial(0, 0, 1, 1), BALL),
+    Case(Partial(0, 0, 0, 1), BALL),
+    Case(Partial(0, 0, D, D), CYLINDER),
+    Case(Partial(0, 0, 0, 2, 2, 4), BALL),
+    Case(TimeDerivative(), CYLINDER),
+    Case(TimeDerivative(2), CYLINDER),
+)
+
+
+def name_of(thing) -> str:
+    """A short name for pytest."""
+    if isinstance(thing, Case):
+        return f"{name_of(thing.operator)}-{type(thing.domain).__name__}"
+    if isinstance(thing, Family):
+        return type(thing).__name__ + ("-scaled" if thing.interaction.stretch > 1 else "")
+    if isinstance(thing, WeightedTrace):
+        return f"WeightedTrace({thing.sigma.__name__})"
+    if isinstance(thing, Partial):
+        return "u_" + "".join("xyzpqt"[axis] for axis in thing.axes)
+    return str(thing)
+
+
+class Terms(Family):
+    """Any operators on any domain: their sum is the residual, 0 on the boundary of the ball the condition."""
+
+    domain: Domain
+    terms: Mapping[str, Operator]
+    parameters = Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))
+
+    def residual(self, u, x, mu):
+        return sum(getattr(u, name) for name in self.terms) + mu.mu1 * u.value
+
+    def constraint(self) -> Constraint:
+        if isinstance(self.domain, Ball):
+            return vanishing(self.domain)
+        return HardConstraint(factor=cylinder_factor, offset=cylinder_offset)
+
+
+def cylinder_factor(x, mu):
+    return x[-1] * (1.0 - jnp.sum(x[:-1] ** 2)) * (1.0 + mu.mu1 * x[-1])
+
+
+def cylinder_offset(x, mu):
+    return jnp.sin(mu.mu2 * jnp.sum(x)) * jnp.exp(x[0])
+
+
+def roughened(model: Model, key=KEY) -> Model:
+    """Every array moved off its start, so that γ, β, all biases and the amplitude are neither 0 nor 1."""
+    arrays, static = eqx.partition(model, eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(arrays)
+    keys = jax.random.split(key, len(leaves))
+    moved = [a + 0.3 * jax.random.normal(k, a.shape) for a, k in zip(leaves, keys, strict=True)]
+    return eqx.combine(jax.tree.unflatten(structure, moved), static)
+
+
+@functools.cache
+def small_model(domain: Domain, modulation=FILM, lift_width: int = 6, activation=None) -> Model:
+    """Three activated layers, the lift's width another than the rest's, all arrays random."""
+    architecture = Architecture(lift_width, 7, 3, 5, 2, modulation, activation or Tanh())
+    return roughened(Model.create(architecture, domain, Terms.parameters, KEY))
+
+
+def network_formula(model: Model, x, mu):
+    """N(x; μ) written out: no jets, no modulation objects."""
+    bounds = jnp.asarray([model.parameters.lows, model.parameters.highs])
+    standard = (mu - (bounds[0] + bounds[1]) / 2) / ((bounds[1] - bounds[0]) / math.sqrt(12.0))
+    embedding, generator, manifold = standard, model.generator, model.manifold
+    for weight, bias in zip(generator.weights, generator.biases, strict=True):
+        embedding = jnp.tanh(embedding @ weight + bias)
+    total = sum(generator.widths)
+    gamma = jnp.ones(total) if generator.scale_head is None else 1.0 + embedding @ generator.scale_head
+    beta = jnp.zeros(total) if generator.shift_head is None else embedding @ generator.shift_head
+    sigma = ACTIVATIONS[manifold.activation]
+    z, start = model.lift.scale * (x @ model.lift.weight) + model.lift.bias, 0
+    for index, width in enumerate(generator.widths):
+        h = sigma(gamma[start : start + width] * z + beta[start : start + width])
+        start += width
+        if index < len(manifold.weights):
+            z = manifold.weights[index] @ h + manifold.biases[index]
+    return model.amplitude * (h @ manifold.readout + manifold.offset)
+
+
+def solution_formula(model: Model, family: Terms) -> Callable:
+    """u(x; μ) written out, under the constraint of `Terms`."""
+
+    def u(x, mu):
+        network, named = network_formula(model, x, mu), family.parameters.named(mu)
+        if isinstance(family.domain, Ball):
+            return (1.0 - jnp.sum(x**2) / family.domain.radius**2) * network
+        return cylinder_factor(x, named) * network + cylinder_offset(x, named)
+
+    return u
+
+
+def directional(f: Callable, *vectors) -> Callable:
+    """x ↦ Dᴷf(x)[v_1, ..., v_K], by nested `jax.jvp`."""
+    for v in vectors:
+        f = functools.partial(lambda x, f, v: jax.jvp(f, (x,), (v,))[1], f=f, v=v)
+    return f
+
+
+def _trace(f: Callable, rows) -> Callable:
+    """x ↦ Σ_i D²f(x)[r_i, r_i]."""
+    return lambda x: jnp.sum(jax.vmap(lambda r: directional(f, r, r)(x))(rows))
+
+
+def oracle(operator: Operator, domain: Domain, f: Callable, x, mu):
+    """L f at x by nested automatic differentiation of f."""
+    axes = jnp.eye(domain.coordinates)
+    space = axes[: domain.dimension]
+    match operator:
+        case Laplacian():
+            return _trace(f, space)(x)
+        case GradientNormSquared():
+            return jnp.sum((space @ jax.grad(f)(x)) ** 2)
+        case Biharmonic():
+            return _trace(_trace(f, space), space)(x)
+        case WeightedTrace():
+            sigma = operator.sigma(x, mu)
+            columns = jnp.diag(sigma) if sigma.ndim == 1 else sigma.T
+            return _trace(f, columns @ space)(x)
+        case Partial():
+            return directional(f, *[axes[a] for a in operator.axes])(x)
+        case TimeDerivative():
+            return directional(f, *[axes[-1]] * operator.times)(x)
+    raise NotImplementedError(f"give {type(operator).__name__} an oracle here")
+
+
+def sample_points(domain: Domain, count: int, key=KEY):
+    return jax.vmap(domain.sample)(jax.random.split(key, count))
+
+
+def sample_parameters(family: Family, count: int, key=KEY):
+    return jax.vmap(family.parameters.sample)(jax.random.split(key, count))
+
+
+def uniform_distance(values) -> float:
+    """Kolmogorov and Smirnov's √n sup |F_n − F| against the uniform law on (0, 1); above 1.95 once in a thousand."""
+    ordered = np.sort(np.asarray(values, dtype=float).ravel())
+    n = len(ordered)
+    steps = np.arange(n + 1) / n
+    return float(np.sqrt(n) * max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
