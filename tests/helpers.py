@@ -17,7 +17,7 @@ from prism.constraints import Constraint, HardConstraint, vanishing
 from prism.domains import Ball, Domain, TimeCylinder
 from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
 from prism.families import AllenCahn, Family, Poisson, SineGordon, SineGordonBeta
-from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model
+from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model, ModulationSettings
 from prism.operators import (
     Biharmonic,
     GradientNormSquared,
@@ -27,7 +27,7 @@ from prism.operators import (
     TimeDerivative,
     WeightedTrace,
 )
-from prism.parameters import Uniform
+from prism.parameters import ParameterSpace, Uniform
 from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 
 KEY = jax.random.key(20240607)
@@ -44,12 +44,12 @@ FAMILIES = tuple(
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 ACTIVATIONS = {
-    Tanh(): jnp.tanh,
-    Sin(): jnp.sin,
-    Sigmoid(): jax.nn.sigmoid,
-    Softplus(): jax.nn.softplus,
-    Swish(): jax.nn.swish,
-    Bump(): lambda z: jnp.exp(-z * z / 2),
+    Tanh: jnp.tanh,
+    Sin: jnp.sin,
+    Sigmoid: jax.nn.sigmoid,
+    Softplus: jax.nn.softplus,
+    Swish: jax.nn.swish,
+    Bump: lambda z: jnp.exp(-z * z / 2),
 }
 """Each activation with the function it stands for."""
 
@@ -63,6 +63,7 @@ class Case(NamedTuple):
 
 
 BALL, CYLINDER = Ball(D, 1.2), TimeCylinder(Ball(D), 2.0)
+MATRIX = np.random.default_rng(0).normal(size=(D, D - 1))
 
 
 def diagonal_sigma(x, mu):
@@ -72,8 +73,6 @@ def diagonal_sigma(x, mu):
 def matrix_sigma(x, mu):
     return jnp.asarray(MATRIX) * (1.0 + mu.mu2 * x[:D, None] ** 2)
 
-
-MATRIX = np.random.default_rng(0).normal(size=(D, D - 1))
 
 OPERATORS = (
     Case(Laplacian(), BALL, D),
@@ -145,10 +144,10 @@ def roughened(model: Model, key=KEY) -> Model:
 
 
 @functools.cache
-def small_model(domain: Domain, modulation=FILM, lift_width: int = 6, activation=None) -> Model:
-    """Three activated layers, the lift's width another than the rest's, all arrays random."""
-    architecture = Architecture(lift_width, 7, 3, 5, 2, modulation, activation or Tanh())
-    return roughened(Model.create(architecture, domain, Terms.parameters, KEY))
+def small_model(domain: Domain, modulation: ModulationSettings = FILM, depth: int = 2) -> Model:
+    """A network whose lift is narrower than the rest and whose arrays are all random."""
+    architecture = Architecture(6, 7, depth, 5, 2, modulation)
+    return eqx.filter_jit(lambda key: roughened(Model.create(architecture, domain, Terms.parameters, key)))(KEY)
 
 
 def network_formula(model: Model, x, mu):
@@ -161,7 +160,7 @@ def network_formula(model: Model, x, mu):
     total = sum(generator.widths)
     gamma = jnp.ones(total) if generator.scale_head is None else 1.0 + embedding @ generator.scale_head
     beta = jnp.zeros(total) if generator.shift_head is None else embedding @ generator.shift_head
-    sigma = ACTIVATIONS[manifold.activation]
+    sigma = ACTIVATIONS[type(manifold.activation)]
     z, start = model.lift.scale * (x @ model.lift.weight) + model.lift.bias, 0
     for index, width in enumerate(generator.widths):
         h = sigma(gamma[start : start + width] * z + beta[start : start + width])
@@ -217,12 +216,10 @@ def oracle(operator: Operator, domain: Domain, f: Callable, x, mu):
     raise NotImplementedError(f"give {type(operator).__name__} an oracle here")
 
 
-def sample_points(domain: Domain, count: int, key=KEY):
-    return jax.vmap(domain.sample)(jax.random.split(key, count))
-
-
-def sample_parameters(family: Family, count: int, key=KEY):
-    return jax.vmap(family.parameters.sample)(jax.random.split(key, count))
+@eqx.filter_jit
+def samples(source: Domain | ParameterSpace, count: int, key=KEY):
+    """Points of a domain or parameters of a space."""
+    return jax.vmap(source.sample)(jax.random.split(key, count))
 
 
 def uniform_distance(values) -> float:
@@ -231,3 +228,11 @@ def uniform_distance(values) -> float:
     n = len(ordered)
     steps = np.arange(n + 1) / n
     return float(np.sqrt(n) * max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
+
+
+def close(actual, expected, tolerance: float = 1e-10) -> None:
+    """Equal up to `tolerance` of the largest entry. 1e-10 leaves room for some thousand roundings of float64 and
+    for the digits that high derivatives cancel, and is far below the effect of any wrong term."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * max(np.max(np.abs(expected)), 1e-300))

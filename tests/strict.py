@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from beartype import BeartypeConf, BeartypeHintOverrides, beartype
+from beartype import BeartypeConf, FrozenDict, beartype
 
 # The import hook decorates functions one by one, and beartype reads `Self` on whole classes only.
-check = beartype(conf=BeartypeConf(hint_overrides=BeartypeHintOverrides({Self: Any})))
+check = beartype(conf=BeartypeConf(hint_overrides=FrozenDict({Self: Any})))

@@ -1,29 +1,74 @@
-"""PRISM: one network for a whole family of high-dimensional PDEs. The names below follow the pipeline."""
+"""PRISM: one network for a whole family of high-dimensional PDEs.
 
-from prism.constraints import Constraint, Free, HardConstraint, vanishing
-from prism.domains import Ball, Cube, Domain, Gaussian, TimeCylinder
-from prism.errors import CorruptedFile, FailedRun, InputError, PrismError
-from prism.families import Family
-from prism.operators import (
-    Biharmonic,
-    GradientNormSquared,
-    Laplacian,
-    Operator,
-    Partial,
-    TimeDerivative,
-    WeightedTrace,
-)
-from prism.parameters import LogUniform, ParameterSpace, Uniform
+The names below follow the pipeline. Each is imported when first used, so that `prism --help` need not wait for JAX.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prism.constraints import Constraint, Free, HardConstraint, vanishing
+    from prism.domains import Ball, Cube, Domain, TimeCylinder, WholeSpace
+    from prism.errors import CorruptedFile, FailedRun, InputError, PrismError
+    from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+    from prism.families.family import Derivatives, Family
+    from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
+    from prism.operators import (
+        Biharmonic,
+        GradientNormSquared,
+        Laplacian,
+        Operator,
+        Partial,
+        TimeDerivative,
+        WeightedTrace,
+    )
+    from prism.parameters import LogUniform, ParameterSpace, Uniform
+    from prism.residuals import Sampling
+    from prism.runs import solve
+    from prism.solution import Solution
+    from prism.training.optimisers import Adam, Optimiser
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    "domains": ("Domain", "Ball", "Cube", "WholeSpace", "TimeCylinder"),
+    "parameters": ("ParameterSpace", "Uniform", "LogUniform"),
+    "operators": (
+        "Operator",
+        "Laplacian",
+        "GradientNormSquared",
+        "Biharmonic",
+        "WeightedTrace",
+        "Partial",
+        "TimeDerivative",
+    ),
+    "constraints": ("Constraint", "Free", "HardConstraint", "vanishing"),
+    "families.family": ("Family", "Derivatives"),
+    "estimators": ("Estimator", "Exact", "Coordinates", "Rademacher", "Gaussian"),
+    "networks": ("Architecture", "FILM", "SCALE", "SHIFT", "CONCAT", "NONE"),
+    "residuals": ("Sampling",),
+    "training.optimisers": ("Optimiser", "Adam"),
+    "runs": ("solve",),
+    "solution": ("Solution",),
+    "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
 __all__ = [
+    "Adam",
+    "Architecture",
     "Ball",
     "Biharmonic",
+    "CONCAT",
     "Constraint",
+    "Coordinates",
     "CorruptedFile",
     "Cube",
+    "Derivatives",
     "Domain",
+    "Estimator",
+    "Exact",
+    "FILM",
     "FailedRun",
     "Family",
     "Free",
@@ -33,13 +78,32 @@ __all__ = [
     "InputError",
     "Laplacian",
     "LogUniform",
+    "NONE",
     "Operator",
+    "Optimiser",
     "ParameterSpace",
     "Partial",
     "PrismError",
+    "Rademacher",
+    "SCALE",
+    "SHIFT",
+    "Sampling",
+    "Solution",
     "TimeCylinder",
     "TimeDerivative",
     "Uniform",
     "WeightedTrace",
+    "WholeSpace",
+    "solve",
     "vanishing",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'prism' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"prism.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

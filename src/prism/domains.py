@@ -26,9 +26,19 @@ class Domain(eqx.Module):
     def coordinate_size(self) -> float:
         """The typical size of one coordinate, by which the lift scales its input."""
 
+    @property
+    @abc.abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """Between which values one coordinate lies, or mostly lies, when the others are at the centre."""
+
     @abc.abstractmethod
     def sample(self, key: Key) -> Point:
         """One point."""
+
+    def centre(self) -> Point:
+        """The point in the middle."""
+        low, high = self.bounds
+        return jnp.full(self.coordinates, (low + high) / 2)
 
 
 class Ball(Domain):
@@ -44,6 +54,10 @@ class Ball(Domain):
     @property
     def coordinate_size(self) -> float:
         return self.radius / self.dimension**0.5
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.radius, self.radius
 
     def sample(self, key: Key) -> Point:
         direction_key, radius_key = jax.random.split(key)
@@ -68,11 +82,15 @@ class Cube(Domain):
     def coordinate_size(self) -> float:
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.low, self.high
+
     def sample(self, key: Key) -> Point:
         return jax.random.uniform(key, (self.dimension,), minval=self.low, maxval=self.high)
 
 
-class Gaussian(Domain):
+class WholeSpace(Domain):
     """All of R^d, with x ~ N(0, s²I)."""
 
     dimension: int = eqx.field(static=True)
@@ -80,11 +98,15 @@ class Gaussian(Domain):
 
     def __check_init__(self):
         _check_dimension(self.dimension)
-        _check_positive("deviation of a Gaussian domain", self.deviation)
+        _check_positive("deviation of a WholeSpace", self.deviation)
 
     @property
     def coordinate_size(self) -> float:
         return self.deviation
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -3.0 * self.deviation, 3.0 * self.deviation
 
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(key, self.dimension)
@@ -110,6 +132,13 @@ class TimeCylinder(Domain):
     @property
     def coordinate_size(self) -> float:
         return self.space.coordinate_size
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.space.bounds
+
+    def centre(self) -> Point:
+        return jnp.append(self.space.centre(), self.horizon / 2)
 
     def sample(self, key: Key) -> Point:
         space_key, time_key = jax.random.split(key)

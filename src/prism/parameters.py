@@ -58,17 +58,22 @@ class ParameterSpace(eqx.Module):
     def bounds(self) -> dict[str, tuple[float, float]]:
         return dict(zip(self.names, zip(self.lows, self.highs, strict=True), strict=True))
 
-    def _box(self) -> tuple[Parameter, Parameter]:
+    def uniform_box(self) -> tuple[Parameter, Parameter]:
+        """Both ends in the coordinate t."""
         ends = self.uniform_coordinate(jnp.asarray([self.lows, self.highs], dtype=float))
         return ends[0], ends[1]
 
+    def middle(self) -> Parameter:
+        low, high = self.uniform_box()
+        return self.from_uniform_coordinate((low + high) / 2)
+
     def sample(self, key: Key) -> Parameter:
-        low, high = self._box()
+        low, high = self.uniform_box()
         return self.from_uniform_coordinate(low + (high - low) * jax.random.uniform(key, (self.size,)))
 
     def standardise(self, mu: Parameter) -> Parameter:
         """(t(μ) − mean) / deviation: what the generator reads."""
-        low, high = self._box()
+        low, high = self.uniform_box()
         return (self.uniform_coordinate(mu) - (low + high) / 2) * (math.sqrt(12.0) / (high - low))
 
     def named(self, mu: Parameter) -> Named:
@@ -89,7 +94,7 @@ class ParameterSpace(eqx.Module):
         t, weight = np.polynomial.legendre.leggauss(per_side)
         grid = np.stack(np.meshgrid(*[t] * self.size, indexing="ij"), axis=-1).reshape(-1, self.size)
         product = np.prod(np.meshgrid(*[weight / 2] * self.size, indexing="ij"), axis=0).reshape(-1)
-        low, high = self._box()
+        low, high = self.uniform_box()
         points = (low + high)[None] / 2 + (high - low)[None] / 2 * jnp.asarray(grid, dtype=low.dtype)
         return self.from_uniform_coordinate(points), jnp.asarray(product, dtype=low.dtype)
 

@@ -1,0 +1,85 @@
+"""Names that people type, and the objects they mean."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from prism.errors import InputError
+from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
+from prism.families.two_body import TwoBodyFamily
+from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.parameters import LogUniform, ParameterSpace, Uniform
+from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.training.optimisers import Adam
+
+FAMILIES: dict[str, type[TwoBodyFamily]] = {
+    "poisson": Poisson,
+    "allen-cahn": AllenCahn,
+    "sine-gordon": SineGordon,
+    "sine-gordon-beta": SineGordonBeta,
+}
+COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian}
+ESTIMATORS = {
+    "exact": "every coordinate direction; no variance, cost grows with the dimension",
+    "coordinates:N": "N random coordinates (SDGD, sparse STDE)",
+    "rademacher:N": "N random sign vectors (HTE, dense STDE); not for the biharmonic",
+    "gaussian:N": "N normal vectors (HTE, dense STDE)",
+}
+MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
+OPTIMISERS = {"adam": Adam}
+ACTIVATIONS = {
+    "tanh": Tanh,
+    "sin": Sin,
+    "sigmoid": Sigmoid,
+    "softplus": Softplus,
+    "swish": Swish,
+    "bump": Bump,
+}
+PAIRINGS = {"paired": False, "crossed": True}
+LOSSES = {"shared": False, "independent": True}
+SPACES: dict[str, type[Uniform] | type[LogUniform]] = {"uniform": Uniform, "log-uniform": LogUniform}
+
+Value = TypeVar("Value")
+
+
+def lookup(kind: str, table: Mapping[str, Value], name: str) -> Value:
+    """table[name], or an error that lists what there is."""
+    if name not in table:
+        raise InputError(f"unknown {kind} {name!r}; choose {', '.join(table)}")
+    return table[name]
+
+
+def parse_estimator(text: str) -> Estimator:
+    """`exact`, `coordinates:16`, `coordinates:16:shared`."""
+    name, *rest = text.split(":")
+    if name == "exact" and not rest:
+        return Exact()
+    shape = f"malformed estimator {text!r}; write exact, or one of coordinates:16, rademacher:8, gaussian:8"
+    if name not in COUNTED_ESTIMATORS or not rest or len(rest) > 2 or rest[1:] not in ([], ["shared"]):
+        raise InputError(f"{shape} (append :shared to use the same directions for the whole batch)")
+    if not rest[0].isdecimal():
+        raise InputError(shape)
+    return COUNTED_ESTIMATORS[name](int(rest[0]), shared=len(rest) == 2)
+
+
+def parse_space(family: type[TwoBodyFamily], law: str | None, bounds: list[str]) -> ParameterSpace:
+    """The family's own space, with another law or other bounds."""
+    sides = family.box.bounds()
+    for text in bounds:
+        name, low, high = _parse_bounds(text)
+        if name not in sides:
+            raise InputError(f"--bounds {text}: unknown parameter {name!r}; choose {', '.join(sides)}")
+        sides[name] = (low, high)
+    space = type(family.box) if law is None else lookup("law of parameters", SPACES, law)
+    return space(**sides)  # pyright: ignore[reportArgumentType]
+
+
+def _parse_bounds(text: str) -> tuple[str, float, float]:
+    name, equals, interval = text.partition("=")
+    low, colon, high = interval.partition(":")
+    try:
+        if not equals or not colon:
+            raise ValueError
+        return name, float(low), float(high)
+    except ValueError:
+        raise InputError(f"malformed --bounds {text!r}; write NAME=LOW:HIGH, such as mu1=0.5:1.5") from None

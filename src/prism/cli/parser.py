@@ -1,0 +1,110 @@
+"""What can be typed. Options keep no default here, so that a command knows which were given."""
+
+import argparse
+import sys
+from typing import NoReturn
+
+SOLVE_EXAMPLE = """example:
+  prism solve allen-cahn --dim 100 --minutes 1 --out runs/first
+  solves Δu + μ₁u − μ₂u³ = f in the unit ball of 100 dimensions for all μ in [0.5, 1.5]² at once, and leaves the
+  network, its errors beside the baselines and the pictures in runs/first; then, for a longer run from there:
+  prism solve --resume runs/first --minutes 3
+"""
+DEMO_EXAMPLE = """example:
+  prism demo --out runs/demo
+"""
+LIST_EXAMPLE = """example:
+  prism list --json
+"""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Errors in one line and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"prism: error: {message}; see `{self.prog} --help`", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = OneLineParser(
+        prog="prism", description="Solve a whole family of high-dimensional PDEs with one network.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version="prism 0.1.0")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_solve(commands)
+    demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, _demo)
+    demo.add_argument("--out", metavar="DIR", help="where to (default runs/demo, replaced each time)")
+    demo.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, _list)
+    listing.add_argument("--json", action="store_true", help="as one line of JSON")
+    return parser
+
+
+def _command(commands, name: str, purpose: str, example: str, run) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=purpose,
+        description=purpose[0].upper() + purpose[1:] + ".",
+        epilog=example,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_solve(commands) -> None:
+    purpose = "train one network for a family of PDEs and measure it"
+    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, _solve)
+    solve.add_argument("family", nargs="?", metavar="FAMILY", help="see `prism list`")
+    problem = solve.add_argument_group("the problem")
+    problem.add_argument("--dim", type=int, metavar="D", help="space dimensions, 2 to millions")
+    problem.add_argument("--scaled", action="store_true", help="the variant whose coordinates are of order one")
+    problem.add_argument(
+        "--bounds", action="append", metavar="NAME=LOW:HIGH", help="of a parameter, instead of the family's own"
+    )
+    problem.add_argument("--space", metavar="LAW", help="law of the parameters: uniform or log-uniform")
+    method = solve.add_argument_group("the method")
+    method.add_argument("--estimator", metavar="E", help="exact, coordinates:16, rademacher:8, gaussian:8, ...:shared")
+    method.add_argument("--loss", metavar="L", help="shared (default) or independent")
+    method.add_argument("--optimiser", metavar="O", help="adam")
+    method.add_argument("--rate", type=float, metavar="R", help="first learning rate (default 1e-3)")
+    method.add_argument("--modulation", metavar="M", help="film (default), scale, shift, concat, none")
+    method.add_argument("--activation", metavar="A", help="tanh (default), sin, ...; see `prism list`")
+    method.add_argument("--width", type=int, metavar="W", help="of the manifold's layers (default 128)")
+    method.add_argument("--lift-width", type=int, metavar="W", help="of the lift (default 128)")
+    method.add_argument("--depth", type=int, metavar="L", help="activated layers (default 4)")
+    method.add_argument("--points", type=int, metavar="N", help="points in a batch (default 100)")
+    method.add_argument("--params", type=int, metavar="M", help="parameters in a batch (crossed: default 10)")
+    method.add_argument("--pairing", metavar="P", help="paired (default: one parameter a point) or crossed (all pairs)")
+    budget = solve.add_argument_group("the budget")
+    length = budget.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=int, metavar="N", help="number of steps")
+    length.add_argument("--minutes", type=float, metavar="T", help="training with compilation (default 1)")
+    budget.add_argument("--seed", type=int, metavar="S", help="of problem, network and sampling (default 0)")
+    output = solve.add_argument_group("the output")
+    output.add_argument("--out", metavar="DIR", help="directory of the run (default under runs/)")
+    output.add_argument("--resume", metavar="DIR", help="go on with an earlier run, under its own settings")
+    output.add_argument("--force", action="store_true", help="replace an earlier run in --out")
+    output.add_argument("--checkpoint-seconds", type=float, metavar="T", help="between checkpoints (default 60)")
+    output.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+
+
+def _solve(options: argparse.Namespace) -> int:
+    from prism.cli.solve import run
+
+    return run(options)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from prism.cli.demo import run
+
+    return run(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from prism.cli.listing import run
+
+    return run(options)

@@ -1,0 +1,112 @@
+"""`prism solve`: train, evaluate, write the run's directory, say what was found."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from prism.cli.options import SolveOptions, default_estimator_name, given_options, new_options, resumed_options
+from prism.errors import InputError
+from prism.reporting.records import RunDirectory
+from prism.runs import Outcome, execute, save_model
+
+
+def run(options: argparse.Namespace) -> int:
+    given = given_options(options)
+    resume = getattr(options, "resume", None)
+    if resume is not None and hasattr(options, "out"):
+        raise InputError("--resume and --out exclude each other: a resumed run goes on in its own directory")
+    if resume is not None:
+        directory = RunDirectory.existing(Path(resume))
+        chosen = resumed_options(given, directory.read_json("config.json"))
+        _build(chosen)
+    else:
+        chosen = new_options(given)
+        _build(chosen)
+        out = Path(getattr(options, "out", None) or _fresh_name(chosen))
+        directory = RunDirectory.create(out, getattr(options, "force", False))
+    return solve_into(directory, chosen, resume is not None, getattr(options, "json", False))
+
+
+def _build(chosen: SolveOptions) -> None:
+    """Every option is turned into its object once before a directory is touched, so that a mistake costs nothing."""
+    chosen.build_settings()
+    chosen.build_budget()
+    chosen.build_family()
+
+
+def solve_into(directory: RunDirectory, chosen: SolveOptions, resume: bool, as_json: bool) -> int:
+    """Solve and leave everything in the directory; returns the exit code."""
+    directory.write_json("config.json", chosen.config())
+    family, settings = chosen.build_family(), chosen.build_settings()
+    say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
+    outcome = execute(family, settings, chosen.build_budget(), directory, resume)
+    if outcome.interrupted_by is not None:
+        say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
+        return 128 + outcome.interrupted_by
+    report = finish(directory, chosen, outcome)
+    for line in describe(report):
+        print(line, file=sys.stderr if as_json else sys.stdout)
+    if as_json:
+        print(json.dumps(report))
+    return 0
+
+
+def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> dict[str, object]:
+    """Write model/, plots/ and report.json; returns the report."""
+    from prism.reporting.plots import save_plots
+
+    report: dict[str, object] = {
+        "family": chosen.family,
+        "dim": chosen.dim,
+        "scaled": chosen.scaled,
+        "seed": chosen.seed,
+        "optimiser": chosen.optimiser,
+        "estimator": chosen.estimator or default_estimator_name(chosen.dim),
+        "modulation": chosen.modulation,
+        **outcome.report(),
+        "out": str(directory.path),
+    }
+    save_model(outcome.solution, directory, chosen.config())
+    save_plots(outcome.solution, outcome.evaluation, directory.metrics(), directory.plots)
+    by_parameter = [] if outcome.evaluation is None else [vars(row) for row in outcome.evaluation.by_parameter]
+    directory.write_json("report.json", {**report, "by_parameter": by_parameter})
+    return report
+
+
+def describe(report: dict) -> list[str]:
+    """The report for a reader."""
+    lines = [
+        f"{report['steps']:,} steps in {report['seconds']:.1f} s "
+        f"({report['seconds_per_step'] * 1e3:.2f} ms a step, {report['pairs_per_second']:,.0f} pairs a second, "
+        f"peak {report['peak_rss_mb']:,.0f} MB)"
+    ]
+    if "relative_l2" in report:
+        skill = report["skill"]
+        lines += [
+            f"relative L2 error  {report['relative_l2']:.3e} ± {report['relative_l2_standard_error']:.0e}   "
+            f"on {report['points']:,} points and {report['parameters']} parameters never trained on",
+            f"  trivial baseline {report['trivial_error']:.3e}   the best multiple of the constraint's factor",
+            f"  μ-blind baseline {report['mu_blind_error']:.3e}   the mean over μ of the exact solution",
+        ]
+        if report["affine_error"] is not None:
+            lines.append(f"  affine baseline  {report['affine_error']:.3e}   first order in x, exact in μ")
+        verdict = "the solution does not depend on μ" if skill is None else _verdict(skill)
+        lines.append(f"skill              {'null' if skill is None else f'{skill:.3f}'}       {verdict}")
+    return [*lines, f"everything is in {report['out']}; pictures in {report['out']}/plots"]
+
+
+def _verdict(skill: float) -> str:
+    if skill >= 1.0:
+        return "error / μ-blind: it has not learned μ"
+    return f"error / μ-blind: {1.0 / skill:.1f} times as good as the best answer that ignores μ"
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _fresh_name(chosen: SolveOptions) -> str:
+    kind = f"{chosen.family}{'-scaled' if chosen.scaled else ''}-{chosen.dim}-seed{chosen.seed}"
+    return f"runs/{kind}-{time.strftime('%Y%m%d-%H%M%S')}"

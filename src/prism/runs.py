@@ -1,0 +1,298 @@
+"""One run from a family to a Solution: check, compile, calibrate, train, evaluate, and write it all down."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from prism import storage
+from prism.errors import InputError
+from prism.estimators import Coordinates, Estimator, Exact
+from prism.evaluation import Evaluation, affordable_points, evaluate
+from prism.families.family import Family
+from prism.families.validation import check_family
+from prism.interruptions import Interruptions
+from prism.networks import Architecture, Model
+from prism.reporting.progress import ProgressBar
+from prism.reporting.records import RunDirectory, environment
+from prism.residuals import Objective, Sampling, calibrate
+from prism.solution import Solution
+from prism.training.advance import TrainingState
+from prism.training.checkpoints import Checkpoints
+from prism.training.loop import Budget, Progress, train
+from prism.training.memory import peak_rss_megabytes
+from prism.training.optimisers import Adam, Optimiser
+from prism.training.program import Program, compile_within_memory
+
+MODEL, CALIBRATION, TRAINING, EVALUATION, CHECK, PROBLEM = range(6)
+"""Independent streams of a run's seed."""
+CALIBRATION_POINTS = 64
+QUICK_POINTS = 400
+"""Held-out points of the error that is shown while training."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a family is solved; the budget apart."""
+
+    estimator: Estimator
+    optimiser: Optimiser = field(default_factory=Adam)
+    architecture: Architecture = field(default_factory=Architecture)
+    sampling: Sampling = field(default_factory=Sampling)
+    independent: bool = False
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run ended with."""
+
+    solution: Solution
+    steps: int
+    seconds: float
+    compile_seconds: float
+    skipped: int
+    loss: float
+    pairs: int
+    interrupted_by: int | None
+    evaluation: Evaluation | None
+
+    def report(self) -> dict[str, object]:
+        """The figures of the run under the names that scripts read."""
+        running = max(self.seconds - self.compile_seconds, 1e-9)
+        errors = self.evaluation.summary() if self.evaluation else {}
+        return {
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            "seconds_per_step": running / max(1, self.steps),
+            "pairs_per_second": self.pairs * self.steps / running,
+            "peak_rss_mb": peak_rss_megabytes(),
+            "skipped_steps": self.skipped,
+            "loss": self.loss,
+            **errors,
+        }
+
+
+def default_estimator(family: Family) -> Estimator:
+    """Every direction where that is cheap, 16 random coordinates beyond."""
+    return Exact() if family.domain.dimension <= 16 else Coordinates(16)
+
+
+def stream(seed: int, purpose: int) -> Array:
+    """The key for one purpose of a seed."""
+    return jax.random.fold_in(jax.random.key(seed), purpose)
+
+
+def execute(
+    family: Family,
+    settings: Settings,
+    budget: Budget,
+    directory: RunDirectory | None = None,
+    resume: bool = False,
+    show: bool = True,
+) -> Outcome:
+    """Train and evaluate; into `directory`, and on from its newest checkpoint, where asked."""
+    check_family(family, stream(settings.seed, CHECK))
+    with Interruptions() as asked:
+        run = _prepare(family, settings, directory, resume)
+        if directory is not None:
+            directory.write_json("environment.json", environment())
+        with ProgressBar(budget, show) as bar:
+            progress = _follow(run, budget, bar, asked)
+    outcome = _outcome(run, progress, asked.signal, None)
+    if asked.signal is not None:
+        return outcome
+    if family.has_exact:
+        evaluation = evaluate(outcome.solution.model, outcome.solution.family, stream(settings.seed, EVALUATION))
+        outcome = replace(outcome, evaluation=evaluation)
+    return outcome
+
+
+@dataclass
+class _Run:
+    """The pieces of a run under way."""
+
+    program: Program
+    state: TrainingState
+    settings: Settings
+    directory: RunDirectory | None
+    checkpoints: Checkpoints | None
+    seconds: float
+    compile_seconds: float
+    begun_at: int
+
+    def save(self, state: TrainingState, seconds: float) -> None:
+        if self.checkpoints is not None:
+            record: dict[str, object] = {"seconds": seconds, "compile_seconds": self.compile_seconds}
+            self.checkpoints.save(int(state.step), state, record)
+
+
+def _prepare(family: Family, settings: Settings, directory: RunDirectory | None, resume: bool) -> _Run:
+    """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
+    begun = time.perf_counter()
+    points = settings.sampling.points
+    shapes = lambda count: eqx.filter_eval_shape(_first_state, family, _with_points(settings, count))
+    program = compile_within_memory(shapes, settings.optimiser, points)
+    compile_seconds = time.perf_counter() - begun
+    checkpoints = None if directory is None else Checkpoints(directory.checkpoints)
+    seconds, saved = compile_seconds, None
+    if resume and checkpoints is not None and directory is not None:
+        saved = checkpoints.newest(shapes(points))
+    if saved is None:
+        state = _first_state(family, settings)
+    else:
+        state, record = saved
+        seconds += record["seconds"]
+        compile_seconds += record["compile_seconds"]
+    if directory is not None:
+        directory.rewind_metrics(int(state.step))
+    return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds, int(state.step))
+
+
+def _with_points(settings: Settings, count: int) -> Settings:
+    sampling = settings.sampling
+    params = sampling.params if sampling.crossed else count
+    return replace(settings, sampling=Sampling(count, params, sampling.crossed))
+
+
+@eqx.filter_jit
+def _first_state(family: Family, settings: Settings) -> TrainingState:
+    """A network in the units of the problem, before the first step."""
+    model = Model.create(settings.architecture, family.domain, family.parameters, stream(settings.seed, MODEL))
+    sampling = settings.sampling
+    small = _with_points(settings, min(sampling.points, CALIBRATION_POINTS)).sampling
+    objective = Objective(family, settings.estimator, jnp.ones(()), small, settings.independent)
+    model, objective = calibrate(model, objective, stream(settings.seed, CALIBRATION))
+    objective = Objective(family, settings.estimator, objective.scale, sampling, settings.independent)
+    return TrainingState.create(model, settings.optimiser, objective, stream(settings.seed, TRAINING))
+
+
+def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
+    """Train to the end of the budget or a signal, recording, showing and saving on the way."""
+    quick = _Occasionally(5.0)
+    saving = _Occasionally(run.settings.checkpoint_seconds)
+    error, progress = None, None
+    for progress in train(run.program, run.state, budget, run.seconds, _restorer(run)):
+        if quick.due():
+            error = quick.timed(lambda p=progress: _record(run, p))
+        if saving.due():
+            saving.timed(lambda p=progress: run.save(p.state, p.seconds))
+        bar.show(progress, error)
+        if asked.signal is not None:
+            break
+    if progress is not None:
+        bar.show(progress, _record(run, progress))
+        run.save(progress.state, progress.seconds)
+    return progress
+
+
+def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
+    """The newest checkpoint of a failing run; without one its state, which no failed step has touched."""
+
+    def restore(state: TrainingState) -> TrainingState:
+        saved = None if run.checkpoints is None else run.checkpoints.newest(state)
+        return state if saved is None else saved[0]
+
+    return restore
+
+
+def _quick_error(run: _Run, state: TrainingState) -> float | None:
+    """The relative L2 error on a small held-out sample, for the eye."""
+    family = state.objective.family
+    if not family.has_exact:
+        return None
+    points = min(QUICK_POINTS, affordable_points(family.domain.dimension))
+    return evaluate(state.model, family, stream(run.settings.seed, EVALUATION), points).relative_l2
+
+
+def _record(run: _Run, progress: Progress) -> float | None:
+    """Measure the error on a small held-out sample, note it, and return it."""
+    error = _quick_error(run, progress.state)
+    if run.directory is not None:
+        run.directory.append_metric(
+            {
+                "step": progress.step,
+                "seconds": progress.seconds,
+                "loss": progress.loss,
+                "relative_l2": error,
+                "skipped_steps": progress.skipped,
+            }
+        )
+    return error
+
+
+class _Occasionally:
+    """True at most every so many seconds, and never so often that the work takes a twentieth of the time."""
+
+    def __init__(self, seconds: float):
+        self.interval, self.next = seconds, time.perf_counter() + min(seconds, 1.0)
+
+    def due(self) -> bool:
+        return time.perf_counter() >= self.next
+
+    def timed(self, work: Callable[[], float | None]) -> float | None:
+        begun = time.perf_counter()
+        result = work()
+        ended = time.perf_counter()
+        self.next = ended + max(self.interval, 20.0 * (ended - begun))
+        return result
+
+
+def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluation: Evaluation | None) -> Outcome:
+    state = run.state if progress is None else progress.state
+    return Outcome(
+        solution=Solution(state.model, state.objective.family),
+        steps=int(state.step),
+        seconds=run.seconds if progress is None else progress.seconds,
+        compile_seconds=run.compile_seconds,
+        skipped=int(state.skipped),
+        loss=float("nan") if progress is None else progress.loss,
+        pairs=run.settings.sampling.pairs,
+        interrupted_by=signal,
+        evaluation=evaluation,
+    )
+
+
+def save_model(solution: Solution, directory: RunDirectory, description: dict[str, object]) -> None:
+    """The network and the problem's own random coefficients, with what they are."""
+    files = {
+        "model.safetensors": storage.pack_arrays(solution),
+        "model.json": (json.dumps(description, indent=2) + "\n").encode(),
+    }
+    storage.write_directory(directory.model, files)
+
+
+def solve(
+    family: Family,
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    estimator: Estimator | None = None,
+    optimiser: Optimiser | None = None,
+    architecture: Architecture | None = None,
+    sampling: Sampling | None = None,
+    independent: bool = False,
+    seed: int = 0,
+    progress: bool = True,
+) -> Solution:
+    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`."""
+    if steps is None and minutes is None:
+        minutes = 1.0
+    settings = Settings(
+        estimator or default_estimator(family),
+        optimiser or Adam(),
+        architecture or Architecture(),
+        sampling or Sampling(),
+        independent,
+        seed,
+    )
+    if not isinstance(family, Family):
+        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
+    return execute(family, settings, Budget(steps, minutes), show=progress).solution
