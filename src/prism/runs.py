@@ -176,19 +176,22 @@ def _first_state(family: Family, settings: Settings) -> TrainingState:
 
 def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
     """Train to the end of the budget or a signal, recording, showing and saving on the way."""
-    quick = _Occasionally(5.0)
+    measuring = _Occasionally(2.0)
     saving = _Occasionally(run.settings.checkpoint_seconds)
-    error, progress = None, None
+    shown, progress = None, None
     for progress in train(run.program, run.state, budget, run.seconds, _restorer(run)):
-        if quick.due():
-            error = quick.timed(lambda p=progress: _record(run, p))
+        error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
+        _record(run, progress, error)
         if saving.due():
-            saving.timed(lambda p=progress: run.save(p.state, p.seconds))
-        bar.show(progress, error)
+            saving.perform(lambda p=progress: run.save(p.state, p.seconds))
+        shown = shown if error is None else error
+        bar.show(progress, shown)
         if asked.signal is not None:
             break
     if progress is not None:
-        bar.show(progress, _record(run, progress))
+        error = _quick_error(run, progress.state)
+        _record(run, progress, error)
+        bar.show(progress, error)
         run.save(progress.state, progress.seconds)
     return progress
 
@@ -212,9 +215,7 @@ def _quick_error(run: _Run, state: TrainingState) -> float | None:
     return evaluate(state.model, family, stream(run.settings.seed, EVALUATION), points).relative_l2
 
 
-def _record(run: _Run, progress: Progress) -> float | None:
-    """Measure the error on a small held-out sample, note it, and return it."""
-    error = _quick_error(run, progress.state)
+def _record(run: _Run, progress: Progress, error: float | None) -> None:
     if run.directory is not None:
         run.directory.append_metric(
             {
@@ -225,23 +226,23 @@ def _record(run: _Run, progress: Progress) -> float | None:
                 "skipped_steps": progress.skipped,
             }
         )
-    return error
 
 
 class _Occasionally:
-    """True at most every so many seconds, and never so often that the work takes a twentieth of the time."""
+    """Work that is due every so many seconds, and never so often that it takes a twentieth of the time."""
 
     def __init__(self, seconds: float):
-        self.interval, self.next = seconds, time.perf_counter() + min(seconds, 1.0)
+        self._interval, self._next, self._first = seconds, time.perf_counter(), True
 
     def due(self) -> bool:
-        return time.perf_counter() >= self.next
+        return time.perf_counter() >= self._next
 
-    def timed(self, work: Callable[[], float | None]) -> float | None:
+    def perform(self, work: Callable[[], float | None]) -> float | None:
         begun = time.perf_counter()
         result = work()
         ended = time.perf_counter()
-        self.next = ended + max(self.interval, 20.0 * (ended - begun))
+        cost = 0.0 if self._first else ended - begun  # the first time compiles
+        self._next, self._first = ended + max(self._interval, 20.0 * cost), False
         return result
 
 

@@ -100,7 +100,9 @@ def two_coordinate_slice(solution: Solution) -> Figure:
         panel.set(title=title, xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
         figure.colorbar(image, ax=panel, shrink=0.85)
     at = ", ".join(f"{name} = {float(value):.3g}" for name, value in zip(space.names, mu, strict=True))
-    figure.suptitle(f"{type(family).__name__}, {family.domain.dimension:,} dimensions, {at}; other coordinates central")
+    figure.suptitle(
+        f"{type(family).__name__}, {family.domain.dimension:,} dimensions, {at}; the other coordinates at the centre"
+    )
     return figure
 
 
