@@ -39,7 +39,6 @@ from prism.operators import (
 )
 from prism.residuals import derivatives, frames
 
-ISOTROPIC = [case for case in OPERATORS if case.isotropic]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 
 
@@ -89,11 +88,13 @@ def assert_unbiased(case: Case, estimator) -> None:
     """The mean over many keys within 4 of its standard errors, under a fixed key; each at most 1.5 % of the value,
     so that an error of 6 % in the weights shows (d or n off by one is 20 % and more)."""
     count = 40_000 if case.operator.order == 4 else 10_000
-    x, mu = (several[0] for several in places(case.domain))
+    terms = expected(case)[1]
+    best = np.argmax(np.abs(terms))  # where cancellations between coordinates matter least
+    x, mu = (several[best] for several in places(case.domain))
     draws = np.asarray(computed(family_of(case), estimator, x, mu, jax.random.split(KEY, count))["term"])
-    error, term = draws.std() / math.sqrt(count), expected(case)[1][0]
-    assert error < 0.015 * abs(term)
-    assert abs(draws.mean() - term) < 4 * error
+    error = draws.std() / math.sqrt(count)
+    assert error < 0.015 * abs(terms[best])
+    assert abs(draws.mean() - terms[best]) < 4 * error
 
 
 def decomposed(case: Case, estimator):
@@ -108,14 +109,14 @@ def test_every_operator_under_every_estimator(case, estimator):
         assert_exact(case, estimator)
     elif case.isotropic is None:  # nothing is drawn: what has been shown under Exact holds
         assert eqx.tree_equal(decomposed(case, estimator), decomposed(case, Exact()))
-    elif {2: 2, 1: 2, 4: 4}[case.operator.order] in estimator.unbiased_orders:
+    elif max(case.operator.order, 2) in estimator.unbiased_orders:
         assert_unbiased(case, estimator)
     else:
         with pytest.raises(InputError, match="biased"):
             decomposed(case, estimator)
 
 
-@pytest.mark.parametrize("case", ISOTROPIC, ids=name_of)
+@pytest.mark.parametrize("case", [case for case in OPERATORS if case.isotropic and case.domain is BALL], ids=name_of)
 def test_all_coordinates_are_exact(case):
     assert_exact(case, Coordinates(case.isotropic))
 
@@ -149,7 +150,7 @@ def test_terms_that_share_a_frame_are_read_off_one_jet(estimator):
     assert [list(frame) for frame in frames(together)] == [list(group) for group in GROUPS]
     place, keys = [several[0] for several in places(CYLINDER)], KEY[None]
     found = computed(together, estimator, *place, keys)
-    for name, operator in terms.items():
+    for name, operator in (terms if isinstance(estimator, Exact) else GROUPS[0]).items():
         alone = computed(Terms(CYLINDER, {"term": operator}), estimator, *place, keys)
         close(found[name], alone["term"])
         close(found["value"], alone["value"])

@@ -73,6 +73,22 @@ class Evaluation:
     skill: float | None
     by_parameter: tuple[ParameterError, ...]
 
+    def describe(self) -> list[str]:
+        """The errors for a reader, each beside what it is measured against."""
+        lines = [
+            f"relative L2 error  {self.relative_l2:.3e} ± {self.relative_l2_standard_error:.0e}   "
+            f"on {self.points:,} points and {self.parameters} parameters never trained on",
+            f"  trivial baseline {self.trivial_error:.3e}   the best multiple of the constraint's factor",
+            f"  μ-blind baseline {self.mu_blind_error:.3e}   the mean over μ of the exact solution",
+        ]
+        if self.affine_error is not None:
+            lines.append(f"  affine baseline  {self.affine_error:.3e}   first order in x, exact in μ")
+        if self.skill is None:
+            return [*lines, "skill              null        the solution does not depend on μ"]
+        learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
+        verdict = learned if self.skill < 1.0 else "it has not learned μ"
+        return [*lines, f"skill              {self.skill:.3f}       error / μ-blind error: {verdict}"]
+
     def summary(self) -> dict[str, object]:
         """Everything but the list over parameters."""
         return {name: value for name, value in asdict(self).items() if name != "by_parameter"}

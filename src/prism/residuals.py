@@ -64,8 +64,8 @@ class Sampling:
     """How many points and parameters make a batch: all their pairs (crossed), or one parameter a point (paired)."""
 
     points: int = 100
-    params: int = 10
-    crossed: bool = True
+    params: int = 100
+    crossed: bool = False
 
     def __post_init__(self):
         for name, count in (("points", self.points), ("params", self.params)):

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array
 
 from prism import storage
 from prism.errors import InputError
@@ -22,6 +20,7 @@ from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory, environment
 from prism.residuals import Objective, Sampling, calibrate
 from prism.solution import Solution
+from prism.streams import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
@@ -29,8 +28,6 @@ from prism.training.memory import peak_rss_megabytes
 from prism.training.optimisers import Adam, Optimiser
 from prism.training.program import Program, compile_within_memory
 
-MODEL, CALIBRATION, TRAINING, EVALUATION, CHECK, PROBLEM = range(6)
-"""Independent streams of a run's seed."""
 CALIBRATION_POINTS = 64
 QUICK_POINTS = 400
 """Held-out points of the error that is shown while training."""
@@ -85,11 +82,6 @@ def default_estimator(family: Family) -> Estimator:
     return Exact() if family.domain.dimension <= 16 else Coordinates(16)
 
 
-def stream(seed: int, purpose: int) -> Array:
-    """The key for one purpose of a seed."""
-    return jax.random.fold_in(jax.random.key(seed), purpose)
-
-
 def execute(
     family: Family,
     settings: Settings,
@@ -138,7 +130,7 @@ def _prepare(family: Family, settings: Settings, directory: RunDirectory | None,
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
     begun = time.perf_counter()
     points = settings.sampling.points
-    shapes = lambda count: eqx.filter_eval_shape(_first_state, family, _with_points(settings, count))
+    shapes = lambda count: eqx.filter_eval_shape(first_state, family, _with_points(settings, count))
     program = compile_within_memory(shapes, settings.optimiser, points)
     compile_seconds = time.perf_counter() - begun
     checkpoints = None if directory is None else Checkpoints(directory.checkpoints)
@@ -146,7 +138,7 @@ def _prepare(family: Family, settings: Settings, directory: RunDirectory | None,
     if resume and checkpoints is not None and directory is not None:
         saved = checkpoints.newest(shapes(points))
     if saved is None:
-        state = _first_state(family, settings)
+        state = first_state(family, settings)
     else:
         state, record = saved
         seconds += record["seconds"]
@@ -163,7 +155,7 @@ def _with_points(settings: Settings, count: int) -> Settings:
 
 
 @eqx.filter_jit
-def _first_state(family: Family, settings: Settings) -> TrainingState:
+def first_state(family: Family, settings: Settings) -> TrainingState:
     """A network in the units of the problem, before the first step."""
     model = Model.create(settings.architecture, family.domain, family.parameters, stream(settings.seed, MODEL))
     sampling = settings.sampling
@@ -176,8 +168,8 @@ def _first_state(family: Family, settings: Settings) -> TrainingState:
 
 def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
     """Train to the end of the budget or a signal, recording, showing and saving on the way."""
-    measuring = _Occasionally(2.0)
-    saving = _Occasionally(run.settings.checkpoint_seconds)
+    measuring = _Occasionally(2.0, first_after=0.0)
+    saving = _Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
     shown, progress = None, None
     for progress in train(run.program, run.state, budget, run.seconds, _restorer(run)):
         error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
@@ -231,8 +223,8 @@ def _record(run: _Run, progress: Progress, error: float | None) -> None:
 class _Occasionally:
     """Work that is due every so many seconds, and never so often that it takes a twentieth of the time."""
 
-    def __init__(self, seconds: float):
-        self._interval, self._next, self._first = seconds, time.perf_counter(), True
+    def __init__(self, seconds: float, first_after: float):
+        self._interval, self._next, self._first = seconds, time.perf_counter() + first_after, True
 
     def due(self) -> bool:
         return time.perf_counter() >= self._next

@@ -6,9 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
+from prism.evaluation import Evaluation, evaluate
 from prism.families.family import Family
 from prism.networks.model import Model
 from prism.residuals import solution_value
+from prism.streams import EVALUATION, stream
 
 
 class Solution(eqx.Module):
@@ -29,6 +31,10 @@ class Solution(eqx.Module):
             )
         mu = self._parameters(points.shape[:-1], parameters)
         return _predict_one(self, points, mu) if points.ndim == 1 else _predict(self, points, mu)
+
+    def evaluate(self, seed: int = 0, points: int | None = None) -> Evaluation:
+        """Errors and baselines on held-out points and parameters, where the family knows its exact solution."""
+        return evaluate(self.model, self.family, stream(seed, EVALUATION), points)
 
     def _parameters(self, shape: tuple[int, ...], parameters: dict) -> Float[Array, "... p"]:
         space = self.family.parameters

@@ -19,7 +19,8 @@ from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import Architecture
 from prism.residuals import Sampling
-from prism.runs import PROBLEM, Settings, stream
+from prism.runs import Settings
+from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
 
 CROSSED_PARAMS = 10

@@ -46,7 +46,7 @@ def solve_into(directory: RunDirectory, chosen: SolveOptions, resume: bool, as_j
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by
     report = finish(directory, chosen, outcome)
-    for line in describe(report):
+    for line in describe(outcome, report):
         print(line, file=sys.stderr if as_json else sys.stdout)
     if as_json:
         print(json.dumps(report))
@@ -75,32 +75,15 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
     return report
 
 
-def describe(report: dict) -> list[str]:
+def describe(outcome: Outcome, report: dict) -> list[str]:
     """The report for a reader."""
-    lines = [
+    return [
         f"{report['steps']:,} steps in {report['seconds']:.1f} s "
         f"({report['seconds_per_step'] * 1e3:.2f} ms a step, {report['pairs_per_second']:,.0f} pairs a second, "
-        f"peak {report['peak_rss_mb']:,.0f} MB)"
+        f"peak {report['peak_rss_mb']:,.0f} MB)",
+        *(outcome.evaluation.describe() if outcome.evaluation else []),
+        f"everything is in {report['out']}; pictures in {report['out']}/plots",
     ]
-    if "relative_l2" in report:
-        skill = report["skill"]
-        lines += [
-            f"relative L2 error  {report['relative_l2']:.3e} ± {report['relative_l2_standard_error']:.0e}   "
-            f"on {report['points']:,} points and {report['parameters']} parameters never trained on",
-            f"  trivial baseline {report['trivial_error']:.3e}   the best multiple of the constraint's factor",
-            f"  μ-blind baseline {report['mu_blind_error']:.3e}   the mean over μ of the exact solution",
-        ]
-        if report["affine_error"] is not None:
-            lines.append(f"  affine baseline  {report['affine_error']:.3e}   first order in x, exact in μ")
-        verdict = "the solution does not depend on μ" if skill is None else _verdict(skill)
-        lines.append(f"skill              {'null' if skill is None else f'{skill:.3f}'}       {verdict}")
-    return [*lines, f"everything is in {report['out']}; pictures in {report['out']}/plots"]
-
-
-def _verdict(skill: float) -> str:
-    if skill >= 1.0:
-        return "error / μ-blind: it has not learned μ"
-    return f"error / μ-blind: {1.0 / skill:.1f} times as good as the best answer that ignores μ"
 
 
 def say(text: str) -> None:
