@@ -228,9 +228,11 @@ def uniform_distance(values) -> float:
     return float(np.sqrt(n) * max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
 
 
-def close(actual, expected, tolerance: float = 1e-10) -> None:
+def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:
     """Equal up to `tolerance` of the largest entry. 1e-10 leaves room for some thousand roundings of float64 and
     for the digits that high derivatives cancel, and is far below the effect of any wrong term."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * max(np.max(np.abs(expected)), 1e-300))
+    np.testing.assert_allclose(
+        actual, expected, rtol=0, atol=tolerance * max(np.max(np.abs(expected)), 1e-300), err_msg=name
+    )

@@ -39,11 +39,13 @@ from prism.operators import (
 )
 from prism.residuals import derivatives, frames
 
+every_domain = pytest.mark.parametrize("domain", [BALL, CYLINDER], ids=lambda domain: type(domain).__name__)
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 
 
-def family_of(case: Case) -> Terms:
-    return Terms(case.domain, {"term": case.operator})
+def family_of(cases) -> Terms:
+    """All these operators of one domain together: one program to compile instead of many."""
+    return Terms(cases[0].domain, {name_of(case.operator): case.operator for case in cases})
 
 
 @functools.cache
@@ -52,21 +54,23 @@ def places(domain, count: int = 3):
 
 
 @functools.cache
-def expected(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """u and the term at the places."""
-    u = solution_formula(small_model(case.domain), family_of(case))
+def expected(domain) -> dict[str, np.ndarray]:
+    """u and every term at the places."""
+    family = family_of(on(domain))
+    solution = solution_formula(small_model(domain), family)
 
     @jax.jit
     @jax.vmap
-    def both(x, mu):
-        named = Terms.parameters.named(mu)
-        return u(x, mu), oracle(case.operator, case.domain, lambda y: u(y, mu), x, named)
+    def terms(x, mu):
+        named, u = family.parameters.named(mu), lambda y: solution(y, mu)
+        found = {name: oracle(operator, domain, u, x, named) for name, operator in family.terms.items()}
+        return found | {"value": u(x)}
 
-    return tuple(np.asarray(values) for values in both(*places(case.domain)))
+    return terms(*places(domain))
 
 
 def computed(family: Terms, estimator, x, mu, keys) -> dict:
-    """u and the terms at one place for every key, or at several places with one key each."""
+    """u and every term at one place for every key, or at several places with one key each."""
     return _computed(small_model(family.domain), family, estimator, x, mu, keys)
 
 
@@ -77,24 +81,8 @@ def _computed(model, family: Terms, estimator, x, mu, keys) -> dict:
     return jax.vmap(one, in_axes=(place, place, 0))(x, mu, keys)
 
 
-def assert_exact(case: Case, estimator) -> None:
-    found = computed(family_of(case), estimator, *places(case.domain), jax.random.split(KEY, 3))
-    value, term = expected(case)
-    close(found["value"], value)
-    close(found["term"], term)
-
-
-def assert_unbiased(case: Case, estimator) -> None:
-    """The mean over many keys within 4 of its standard errors, under a fixed key; each at most 1.5 % of the value,
-    so that an error of 6 % in the weights shows (d or n off by one is 20 % and more)."""
-    count = 40_000 if case.operator.order == 4 else 10_000
-    terms = expected(case)[1]
-    best = np.argmax(np.abs(terms))  # where cancellations between coordinates matter least
-    x, mu = (several[best] for several in places(case.domain))
-    draws = np.asarray(computed(family_of(case), estimator, x, mu, jax.random.split(KEY, count))["term"])
-    error = draws.std() / math.sqrt(count)
-    assert error < 0.015 * abs(terms[best])
-    assert abs(draws.mean() - terms[best]) < 4 * error
+def on(domain) -> list[Case]:
+    return [case for case in OPERATORS if case.domain is domain]
 
 
 def decomposed(case: Case, estimator):
@@ -102,23 +90,48 @@ def decomposed(case: Case, estimator):
     return case.operator.decompose(estimator, case.domain, x, Terms.parameters.named(mu), KEY)
 
 
+@every_domain
+@pytest.mark.parametrize("kind", [Exact, Coordinates], ids=lambda kind: kind.__name__)
+def test_deterministic_derivatives_are_those_of_nested_autodiff(domain, kind):
+    """Exact() of every operator; and Coordinates(n) with n all there are, where directions are drawn."""
+    cases = on(domain) if kind is Exact else [case for case in on(domain) if case.isotropic == D]
+    estimator = Exact() if kind is Exact else Coordinates(D)
+    found = computed(family_of(cases), estimator, *places(domain), jax.random.split(KEY, 3))
+    for name, values in found.items():
+        close(values, expected(domain)[name], name=name)
+
+
 @every_estimator
-@pytest.mark.parametrize("case", OPERATORS, ids=name_of)
-def test_every_operator_under_every_estimator(case, estimator):
-    if isinstance(estimator, Exact):
-        assert_exact(case, estimator)
-    elif case.isotropic is None:  # nothing is drawn: what has been shown under Exact holds
-        assert eqx.tree_equal(decomposed(case, estimator), decomposed(case, Exact()))
-    elif max(case.operator.order, 2) in estimator.unbiased_orders:
-        assert_unbiased(case, estimator)
-    else:
-        with pytest.raises(InputError, match="biased"):
-            decomposed(case, estimator)
+@pytest.mark.parametrize("case", [case for case in OPERATORS if case.isotropic is None], ids=name_of)
+def test_partial_derivatives_are_the_same_under_every_estimator(case, estimator):
+    assert eqx.tree_equal(decomposed(case, estimator), decomposed(case, Exact()))
 
 
-@pytest.mark.parametrize("case", [case for case in OPERATORS if case.isotropic and case.domain is BALL], ids=name_of)
-def test_all_coordinates_are_exact(case):
-    assert_exact(case, Coordinates(case.isotropic))
+def unbiased(case: Case, estimator) -> bool:
+    return case.isotropic is not None and max(case.operator.order, 2) in estimator.unbiased_orders
+
+
+@every_domain
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not isinstance(e, Exact)], ids=name_of)
+def test_random_estimates_are_right_in_the_mean(domain, estimator):
+    """The mean over many keys within 4 of its standard errors, under a fixed key; each at most 1 % of the value, so
+    that an error of 4 % in the weights shows (d or n off by one is 20 % and more)."""
+    keys = jax.random.split(KEY, 40_000)
+    family = family_of([case for case in on(domain) if unbiased(case, estimator)])
+    x, mu = (several[1] for several in places(domain))
+    found = computed(family, estimator, x, mu, keys)
+    for name in family.terms:
+        draws, term = np.asarray(found[name]), expected(domain)[name][1]
+        error = draws.std() / math.sqrt(len(keys))
+        assert error < 0.01 * abs(term), name
+        assert abs(draws.mean() - term) < 4 * error, name
+
+
+def test_every_pair_is_covered_or_refused():
+    for case, estimator in itertools.product(OPERATORS, ESTIMATORS):
+        if case.isotropic and not unbiased(case, estimator):
+            with pytest.raises(InputError, match="biased"):
+                decomposed(case, estimator)
 
 
 BIHARMONIC = Case(Biharmonic(), BALL, D)

@@ -302,9 +302,7 @@ def test_the_template_may_come_from_an_abstract_evaluation():
 
 
 def test_a_tree_of_one_array_and_a_tree_of_none():
-    assert bits(storage.unpack_arrays(jnp.zeros(3), storage.pack_arrays(jnp.arange(3.0)))) == bits(
-        jnp.arange(3.0)
-    )
+    assert bits(storage.unpack_arrays(jnp.zeros(3), storage.pack_arrays(jnp.arange(3.0)))) == bits(jnp.arange(3.0))
     assert storage.unpack_arrays({"a": 1}, storage.pack_arrays({"a": 2})) == {"a": 1}
 
 
