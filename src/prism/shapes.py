@@ -7,7 +7,9 @@ Point = Float[Array, "coordinates"]
 Parameter = Float[Array, "parameters"]
 Hidden = Float[Array, "width"]
 Vector = Float[Array, "n"]
+Matrices = tuple[Float[Array, "_ _"], ...]
+Vectors = tuple[Float[Array, "_"], ...]
 Indices = Int[Array, "n"]
 Key = PRNGKeyArray
 
-__all__ = ["Hidden", "Indices", "Key", "Parameter", "Point", "Scalar", "Vector"]
+__all__ = ["Hidden", "Indices", "Key", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.networks.modulation import Modulation, glorot
-from prism.shapes import Hidden, Key
+from prism.shapes import Hidden, Key, Matrices, Vectors
 from prism.taylor import Activation, Jet
 
 
 class Manifold(eqx.Module):
     """From the lifted jet to the jet of the scalar N; one modulation before each activation."""
 
-    weights: tuple[Float[Array, "outputs inputs"], ...]
-    biases: tuple[Hidden, ...]
+    weights: Matrices
+    biases: Vectors
     readout: Hidden
     offset: Float[Array, ""]
     activation: Activation

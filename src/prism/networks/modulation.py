@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.shapes import Hidden, Key, Parameter
+from prism.shapes import Hidden, Key, Matrices, Parameter, Vectors
 from prism.taylor import Jet
 
 
@@ -55,8 +55,8 @@ class Modulation(eqx.Module):
 class HyperGenerator(eqx.Module):
     """Standardised μ -> (γ, β) of every layer: a multilayer perceptron with a linear head."""
 
-    weights: tuple[Float[Array, "inputs outputs"], ...]
-    biases: tuple[Hidden, ...]
+    weights: Matrices
+    biases: Vectors
     scale_head: Float[Array, "embedding widths"] | None
     shift_head: Float[Array, "embedding widths"] | None
     widths: tuple[int, ...] = eqx.field(static=True)

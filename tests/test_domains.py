@@ -1,0 +1,111 @@
+"""Points lie where they should, by the law that is said. Statistics run under a fixed key."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import KEY, samples, uniform_distance
+from jax.scipy.special import ndtr
+
+from prism import Ball, Cube, InputError, TimeCylinder, WholeSpace
+
+COUNT = 4000
+DOMAINS = {
+    "ball": Ball(4, 1.5),
+    "line": Ball(1),
+    "cube": Cube(3, -2.0, 1.0),
+    "space": WholeSpace(3, 0.5),
+    "cylinder": TimeCylinder(Ball(4, 1.5), 2.0),
+}
+every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+
+
+@every_domain
+@pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
+def test_points_have_the_coordinates_that_are_said(domain, wide):
+    with jax.enable_x64(wide):
+        points = samples(domain, 100)
+        assert points.dtype == (jnp.float64 if wide else jnp.float32)
+    assert points.shape == (100, domain.coordinates)
+    assert jnp.all(jnp.isfinite(points))
+    assert len(np.unique(points, axis=0)) == 100
+    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder)
+
+
+@pytest.mark.parametrize("domain", [Ball(4, 1.5), Ball(1), Ball(50, 0.3)], ids=str)
+def test_a_ball_has_a_uniform_radius_and_no_preferred_direction(domain):
+    points = np.asarray(samples(domain, COUNT))
+    radius = np.linalg.norm(points, axis=1)
+    assert np.all(radius < domain.radius)
+    assert uniform_distance(radius / domain.radius) < 1.95
+    units = points / radius[:, None]
+    spread = units.T @ units / COUNT
+    # Entries of unit vectors are at most 1, so an entry of the mean deviates by at most 1/√count; 4 of those.
+    assert np.max(np.abs(units.mean(axis=0))) < 4 / np.sqrt(COUNT)
+    assert np.max(np.abs(spread - np.eye(domain.dimension) / domain.dimension)) < 4 / np.sqrt(COUNT)
+
+
+def test_a_cube_is_uniform():
+    points = np.asarray(samples(Cube(3, -2.0, 1.0), COUNT))
+    for column in points.T:
+        assert uniform_distance((column + 2.0) / 3.0) < 1.95
+    assert np.max(np.abs(np.corrcoef(points.T) - np.eye(3))) < 4 / np.sqrt(COUNT)
+
+
+def test_the_whole_space_is_normal():
+    points = np.asarray(samples(WholeSpace(3, 0.5), COUNT))
+    for column in points.T:
+        assert uniform_distance(ndtr(column / 0.5)) < 1.95
+
+
+def test_time_is_last_and_uniform_and_apart_from_space():
+    points = np.asarray(samples(TimeCylinder(Ball(4, 1.5), 2.0), COUNT))
+    time, radius = points[:, -1], np.linalg.norm(points[:, :-1], axis=1)
+    assert uniform_distance(time / 2.0) < 1.95
+    assert uniform_distance(radius / 1.5) < 1.95
+    assert abs(np.corrcoef(time, radius)[0, 1]) < 4 / np.sqrt(COUNT)
+
+
+@every_domain
+def test_the_size_of_a_coordinate(domain):
+    """Within a factor of 2 of the root mean square of the space coordinates."""
+    points = np.asarray(samples(domain, COUNT))[:, : domain.dimension]
+    assert 0.5 < domain.coordinate_size / np.sqrt(np.mean(points**2)) < 2.0
+
+
+@every_domain
+def test_the_centre_lies_between_the_bounds(domain):
+    low, high = domain.bounds
+    centre = domain.centre()
+    assert centre.shape == (domain.coordinates,)
+    np.testing.assert_allclose(centre[: domain.dimension], (low + high) / 2)
+    if isinstance(domain, TimeCylinder):
+        assert centre[-1] == domain.horizon / 2
+
+
+@pytest.mark.parametrize("kind", [Ball, Cube, WholeSpace])
+@pytest.mark.parametrize("dimension", [0, -3, True])
+def test_dimensions_are_whole_and_positive(kind, dimension):
+    with pytest.raises(InputError, match=f"the dimension is {dimension}; give a whole number of 1 or more"):
+        kind(dimension)
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda size: Ball(3, size), "radius of a ball"),
+        (lambda size: WholeSpace(3, size), "deviation of a WholeSpace"),
+        (lambda size: Cube(3, 0.0, size), "width of the cube"),
+        (lambda size: TimeCylinder(Ball(3), size), "horizon of a time cylinder"),
+    ],
+    ids=["ball", "space", "cube", "cylinder"],
+)
+def test_sizes_are_positive_and_finite(build, name, size):
+    with pytest.raises(InputError, match=f"the {name}.* is .*; give a positive finite number"):
+        build(size)
+
+
+def test_different_keys_give_different_points():
+    first, second = jax.random.split(KEY)
+    assert not np.any(np.asarray(Ball(3).sample(first)) == np.asarray(Ball(3).sample(second)))
