@@ -102,7 +102,7 @@ def name_of(thing) -> str:
     if isinstance(thing, Case):
         return f"{name_of(thing.operator)}-{type(thing.domain).__name__}"
     if isinstance(thing, Family):
-        return type(thing).__name__ + ("-scaled" if thing.interaction.stretch > 1 else "")
+        return f"{type(thing).__name__}-{'scaled' if thing.interaction.stretch > 1 else 'plain'}"
     if isinstance(thing, WeightedTrace):
         return f"WeightedTrace({thing.sigma.__name__})"
     if isinstance(thing, Partial):
@@ -135,17 +135,18 @@ def cylinder_offset(x, mu):
 
 
 def roughened(model: Model) -> Model:
-    """Every array replaced by a random one, so that γ, β, the biases and the amplitude are neither 0 nor 1."""
+    """Every array replaced by random signs times numbers around 1/2, so that no γ, β or bias is 0 or 1."""
     generator = np.random.default_rng(1)
-    random = lambda leaf: jnp.asarray(generator.normal(scale=0.5, size=leaf.shape))
-    return jax.tree.map(lambda leaf: random(leaf) if hasattr(leaf, "shape") else leaf, model)
+    random = lambda shape: jnp.asarray(generator.choice([-1, 1], shape) * generator.uniform(0.2, 0.8, shape))
+    return jax.tree.map(lambda leaf: random(leaf.shape) if hasattr(leaf, "shape") else leaf, model)
 
 
 @functools.cache
-def small_model(domain: Domain, modulation: ModulationSettings = FILM, depth: int = 2) -> Model:
+def small_model(domain: Domain, modulation: ModulationSettings = FILM, depth: int = 2, parameters=None) -> Model:
     """A network whose lift is narrower than the rest and whose arrays are all random."""
     architecture = Architecture(6, 7, depth, 5, 2, modulation)
-    return roughened(eqx.filter_eval_shape(Model.create, architecture, domain, Terms.parameters, KEY))
+    space = parameters or Terms.parameters
+    return roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
 
 
 def network_formula(model: Model, x, mu):

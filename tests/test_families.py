@@ -7,61 +7,57 @@ import numpy as np
 import pytest
 from helpers import FAMILIES, KEY, D, Terms, close, directional, name_of, oracle, samples
 
-from prism import Ball, InputError, LogUniform, Uniform
+from prism import Ball, InputError, Laplacian, LogUniform, Uniform
 from prism.families import AllenCahn, Derivatives, Poisson, SineGordon, SineGordonBeta
-from prism.families.two_body import TwoBody
+from prism.families.two_body import TwoBody, TwoBodyFamily
 
 COUNT = 5
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=name_of)
 
 
 @eqx.filter_jit
-def everything(family, points, parameters) -> dict:
-    """Values, Laplacian, residual and more of the exact solution at every pair."""
-
-    def one(x, mu):
-        named = family.parameters.named(mu)
-        exact = lambda y: family.exact(y, named)
-        terms = {name: oracle(operator, family.domain, exact, x, named) for name, operator in family.terms.items()}
-        s = lambda y: family.interaction.value(y, *family.frequencies(named))
-        affine = lambda t: family.affine(t * x, named) / (1 - jnp.sum((t * x) ** 2))
-        return {
-            "residual": family.residual(Derivatives(exact(x), terms), x, named),
-            "wrong": family.residual(
-                Derivatives(exact(x), {name: 1.1 * term for name, term in terms.items()}), x, named
-            ),
-            "exact": exact(x),
-            "source": family.source(x, named),
-            "surface": exact(x / jnp.linalg.norm(x)),
-            "laplacian": (terms["lap"], family.interaction.laplacian(x, *family.frequencies(named))),
-            "tangent": (
-                s(jnp.zeros(D)) + x @ jax.grad(s)(jnp.zeros(D)),
-                family.interaction.tangent(x, *family.frequencies(named)),
-            ),
-            "affine": jnp.stack([affine(t) for t in (0.0, 0.3, 0.6)]),
-            "affine at x": (
-                family.affine(x, named),
-                (1 - x @ x) * family.interaction.tangent(x, *family.frequencies(named)),
-            ),
-        }
-
-    return jax.vmap(lambda x: jax.vmap(lambda mu: one(x, mu))(parameters))(points)
+def at_pairs(function, family):
+    """function(x, μ) at every pair of some points and parameters."""
+    points, parameters = samples(family.domain, COUNT), samples(family.parameters, COUNT)
+    return jax.vmap(lambda x: jax.vmap(lambda mu: function(x, family.parameters.named(mu)))(parameters))(points)
 
 
 @every_family
-def test_the_exact_solution(family):
-    found = everything(family, samples(family.domain, COUNT), samples(family.parameters, COUNT))
-    size = np.sqrt(np.mean(found["source"] ** 2))
+def test_the_exact_solution_solves_and_vanishes_on_the_boundary(family):
+    def one(x, mu):
+        exact = lambda y: family.exact(y, mu)
+        terms = {name: oracle(operator, family.domain, exact, x, mu) for name, operator in family.terms.items()}
+        wrong = {name: 1.1 * term for name, term in terms.items()}
+        residuals = [family.residual(Derivatives(exact(x), t), x, mu) for t in (terms, wrong)]
+        return exact(x), family.source(x, mu), *residuals, exact(x / jnp.linalg.norm(x))
+
+    exact, source, residual, wrong, surface = at_pairs(one, family)
+    size = np.sqrt(np.mean(source**2))
     assert size > 0.1  # else the rest would prove nothing
-    close(found["residual"] / size + 1, np.ones((COUNT, COUNT)))
-    assert np.sqrt(np.mean(found["wrong"] ** 2)) > 0.05 * size
+    close(1 + residual / size, np.ones((COUNT, COUNT)))
+    assert np.sqrt(np.mean(wrong**2)) > 0.05 * size
     # 1 − |x|² at a point of the sphere is a rounding error.
-    assert np.max(np.abs(found["surface"])) < 1e-13 * (1 + np.max(np.abs(found["exact"])))
-    for name in ("laplacian", "tangent", "affine at x"):
-        ours, theirs = found[name]
+    assert np.max(np.abs(surface)) < 1e-13 * (1 + np.max(np.abs(exact)))
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if isinstance(f, TwoBodyFamily)], ids=name_of)
+def test_two_body_closed_forms(family):
+    two_body, origin = family.interaction, jnp.zeros(D)
+
+    def one(x, mu):
+        omegas = family.frequencies(mu)
+        s = lambda y: two_body.value(y, *omegas)
+        tangent = s(origin) + x @ jax.grad(s)(origin)
+        laplacian = oracle(Laplacian(), family.domain, lambda y: family.exact(y, mu), x, mu)
+        return {
+            "exact": (family.exact(x, mu), (1 - x @ x) * s(x)),
+            "laplacian": (two_body.laplacian(x, *omegas), laplacian),
+            "tangent": (two_body.tangent(x, *omegas), tangent),
+            "affine": (family.affine(x, mu), (1 - x @ x) * tangent),
+        }
+
+    for name, (ours, theirs) in at_pairs(one, family).items():
         close(ours, theirs, name=name)
-    straight = found["affine"]
-    close(straight[..., 2] - straight[..., 1], straight[..., 1] - straight[..., 0], name="affine")
 
 
 @every_family

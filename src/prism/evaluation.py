@@ -29,6 +29,8 @@ NODES = 36
 """Quadrature nodes of the mean over μ."""
 WORK = 8e9
 """How many coordinates of exact solutions a full evaluation may compute; fewer points at large d."""
+QUICK_WORK = 2e7
+"""How many coordinates the error shown while training may take."""
 VANISHING = 1e-6
 """A μ-blind error below this is rounding: the solution does not depend on μ and there is no skill to speak of."""
 
@@ -107,6 +109,22 @@ def evaluate(model: Model, family: Family, key: Key, points: int | None = None) 
     chunks = list(_stream(model, family, parameters, point_key, count))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts).astype(np.float64)[:count], *chunks)
     return summarise(whole, np.asarray(parameters), family.parameters.names)
+
+
+def quick_error(model: Model, family: Family, key: Key) -> float:
+    """The relative L2 error alone, on a small sample, for the eye while training."""
+    count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
+    predicted, exact = _compare(model, family, jax.random.split(key, count))
+    return relative_l2(np.asarray(predicted - exact, np.float64), np.asarray(exact, np.float64))
+
+
+@eqx.filter_jit
+def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
+    def one(key: Key) -> tuple[Array, Array]:
+        x, mu = family.domain.sample(key), family.parameters.sample(jax.random.fold_in(key, 1))
+        return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
+
+    return jax.vmap(one)(keys)
 
 
 def _stream(model: Model, family: Family, parameters: Array, key: Key, count: int) -> Iterator[Sample]:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import equinox as eqx
@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from prism import storage
 from prism.errors import InputError
 from prism.estimators import Coordinates, Estimator, Exact
-from prism.evaluation import Evaluation, affordable_points, evaluate
+from prism.evaluation import Evaluation, evaluate, quick_error
 from prism.families.family import Family
 from prism.families.validation import check_family
 from prism.interruptions import Interruptions
 from prism.networks import Architecture, Model
 from prism.reporting.progress import ProgressBar
-from prism.reporting.records import RunDirectory, environment
+from prism.reporting.records import RunDirectory
 from prism.residuals import Objective, Sampling, calibrate
 from prism.solution import Solution
 from prism.streams import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
@@ -29,8 +29,6 @@ from prism.training.optimisers import Adam, Optimiser
 from prism.training.program import Program, compile_within_memory
 
 CALIBRATION_POINTS = 64
-QUICK_POINTS = 400
-"""Held-out points of the error that is shown while training."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +80,26 @@ def default_estimator(family: Family) -> Estimator:
     return Exact() if family.domain.dimension <= 16 else Coordinates(16)
 
 
+@dataclass(frozen=True)
+class Record:
+    """Where a run is written down, under which configuration, and whether it goes on from there."""
+
+    directory: RunDirectory
+    config: Mapping[str, object]
+    resume: bool = False
+
+
 def execute(
     family: Family,
     settings: Settings,
     budget: Budget,
-    directory: RunDirectory | None = None,
-    resume: bool = False,
+    record: Record | None = None,
     show: bool = True,
 ) -> Outcome:
-    """Train and evaluate; into `directory`, and on from its newest checkpoint, where asked."""
+    """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
     check_family(family, stream(settings.seed, CHECK))
     with Interruptions() as asked:
-        run = _prepare(family, settings, directory, resume)
-        if directory is not None:
-            directory.write_json("environment.json", environment())
+        run = _prepare(family, settings, record)
         with ProgressBar(budget, show) as bar:
             progress = _follow(run, budget, bar, asked)
     outcome = _outcome(run, progress, asked.signal, None)
@@ -118,7 +122,6 @@ class _Run:
     checkpoints: Checkpoints | None
     seconds: float
     compile_seconds: float
-    begun_at: int
 
     def save(self, state: TrainingState, seconds: float) -> None:
         if self.checkpoints is not None:
@@ -126,26 +129,28 @@ class _Run:
             self.checkpoints.save(int(state.step), state, record)
 
 
-def _prepare(family: Family, settings: Settings, directory: RunDirectory | None, resume: bool) -> _Run:
+def _prepare(family: Family, settings: Settings, record: Record | None) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
     begun = time.perf_counter()
     points = settings.sampling.points
     shapes = lambda count: eqx.filter_eval_shape(first_state, family, _with_points(settings, count))
     program = compile_within_memory(shapes, settings.optimiser, points)
     compile_seconds = time.perf_counter() - begun
-    checkpoints = None if directory is None else Checkpoints(directory.checkpoints)
-    seconds, saved = compile_seconds, None
-    if resume and checkpoints is not None and directory is not None:
-        saved = checkpoints.newest(shapes(points))
+    seconds, saved, checkpoints = compile_seconds, None, None
+    if record is not None:
+        record.directory.begin(record.config, record.resume)
+        checkpoints = Checkpoints(record.directory.checkpoints)
+        saved = checkpoints.newest(shapes(points)) if record.resume else None
     if saved is None:
         state = first_state(family, settings)
     else:
-        state, record = saved
-        seconds += record["seconds"]
-        compile_seconds += record["compile_seconds"]
+        state, spent = saved
+        seconds += spent["seconds"]
+        compile_seconds += spent["compile_seconds"]
+    directory = None if record is None else record.directory
     if directory is not None:
         directory.rewind_metrics(int(state.step))
-    return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds, int(state.step))
+    return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
 
 
 def _with_points(settings: Settings, count: int) -> Settings:
@@ -201,10 +206,7 @@ def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
 def _quick_error(run: _Run, state: TrainingState) -> float | None:
     """The relative L2 error on a small held-out sample, for the eye."""
     family = state.objective.family
-    if not family.has_exact:
-        return None
-    points = min(QUICK_POINTS, affordable_points(family.domain.dimension))
-    return evaluate(state.model, family, stream(run.settings.seed, EVALUATION), points).relative_l2
+    return quick_error(state.model, family, stream(run.settings.seed, EVALUATION)) if family.has_exact else None
 
 
 def _record(run: _Run, progress: Progress, error: float | None) -> None:

@@ -12,8 +12,14 @@ OWN = ("config.json", "environment.json", "metrics.jsonl", "report.json", "check
 RECORDS = [{"step": step, "seconds": 0.5 * step, "loss": 1.0 / step, "relative_l2": None} for step in (1, 10, 200)]
 
 
+def begun(path: Path) -> RunDirectory:
+    directory = RunDirectory.new(path, force=False)
+    directory.begin({"dim": 100, "bounds": ["mu1=0:1"], "estimator": None}, resume=False)
+    return directory
+
+
 def recorded(path: Path) -> RunDirectory:
-    directory = RunDirectory.create(path, force=False)
+    directory = begun(path)
     for record in RECORDS:
         directory.append_metric(record)
     return directory
@@ -22,8 +28,7 @@ def recorded(path: Path) -> RunDirectory:
 def filled(path: Path) -> RunDirectory:
     """A run with each of its files, among files of somebody else."""
     directory = recorded(path)
-    for name in ("config.json", "environment.json", "report.json"):
-        directory.write_json(name, {"name": name})
+    directory.write_json("report.json", {"relative_l2": 0.5})
     for name in ("checkpoints", "model", "plots"):
         (path / name / "deeper").mkdir(parents=True)
         (path / name / "deeper" / "file").write_text(name)
@@ -73,7 +78,7 @@ def test_rewinding_drops_what_came_after_a_step(tmp_path, step, kept):
 
 
 def test_rewinding_before_anything_was_recorded(tmp_path):
-    directory = RunDirectory.create(tmp_path / "run", force=False)
+    directory = begun(tmp_path / "run")
     directory.rewind_metrics(0)
     assert directory.metrics() == []
 
@@ -89,7 +94,7 @@ def test_clear_removes_only_the_files_of_a_run(tmp_path):
 def test_clear_does_not_follow_links(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "precious").write_text("mine")
-    directory = RunDirectory.create(tmp_path / "run", force=False)
+    directory = begun(tmp_path / "run")
     (directory.path / "model").symlink_to(tmp_path / "elsewhere")
     directory.clear()
     assert (tmp_path / "elsewhere" / "precious").read_text() == "mine"
@@ -99,14 +104,29 @@ def test_a_used_directory_is_refused_unless_forced(tmp_path):
     path = filled(tmp_path / "run").path
     before = content(path)
     with pytest.raises(InputError, match=r"is in use.*--resume.*--force"):
-        RunDirectory.create(path, force=False)
-    assert content(path) == before
-    RunDirectory.create(path, force=True)
-    assert set(content(path)) == {"notes.txt", "figures/report.json"}
+        RunDirectory.new(path, force=False)
+    directory = RunDirectory.new(path, force=True)
+    assert content(path) == before, "nothing is touched before the run begins"
+    directory.begin({"dim": 7}, resume=False)
+    assert set(content(path)) == {"config.json", "environment.json", "notes.txt", "figures/report.json"}
+    assert directory.read_json("config.json") == {"dim": 7}
+
+
+def test_a_resumed_run_keeps_what_it_has(tmp_path):
+    path = filled(tmp_path / "run").path
+    before = content(path)
+    RunDirectory.existing(path).begin({"dim": 100, "steps": 10}, resume=True)
+    after = content(path)
+    assert json.loads(after.pop("config.json")) == {"dim": 100, "steps": 10}
+    before.pop("config.json")
+    assert after == before
 
 
 def test_directories_are_made_with_their_parents(tmp_path):
-    assert RunDirectory.create(tmp_path / "a" / "b" / "c", force=False).path.is_dir()
+    directory = RunDirectory.new(tmp_path / "a" / "b" / "c", force=False)
+    assert list(tmp_path.iterdir()) == []
+    directory.begin({}, resume=False)
+    assert directory.path.is_dir()
 
 
 @pytest.mark.parametrize("below", [".", "run", "deeper/run"])
@@ -114,7 +134,7 @@ def test_a_path_at_or_below_a_file_is_refused(tmp_path, below):
     file = tmp_path / "file"
     file.write_text("mine")
     with pytest.raises(InputError, match=r"cannot write to .*choose another --out"):
-        RunDirectory.create(file / below, force=True)
+        RunDirectory.new(file / below, force=True)
     assert file.read_text() == "mine"
 
 
@@ -127,8 +147,7 @@ def test_only_a_run_is_resumed(tmp_path):
 
 @pytest.mark.parametrize("damaged", [b"", b'{"dim": 1', b"\xff\xfe", b"{]"])
 def test_damaged_json_is_named(tmp_path, damaged):
-    directory = RunDirectory.create(tmp_path / "run", force=False)
-    directory.write_json("config.json", {"dim": 100, "bounds": ["mu1=0:1"], "estimator": None})
+    directory = begun(tmp_path / "run")
     assert directory.read_json("config.json") == {"dim": 100, "bounds": ["mu1=0:1"], "estimator": None}
     (directory.path / "config.json").write_bytes(damaged)
     with pytest.raises(InputError, match=r"cannot read .*config\.json"):

@@ -14,8 +14,9 @@ import prism
 from prism.errors import FailedRun, InputError
 from prism.families import AllenCahn
 from prism.networks import Model
+from prism.reporting.records import RunDirectory
 from prism.residuals import Objective, Sampling
-from prism.runs import Settings, execute, first_state
+from prism.runs import Record, Settings, execute, first_state
 from prism.training import loop
 from prism.training.advance import PATIENCE, TrainingState, advance
 from prism.training.checkpoints import Checkpoints
@@ -280,11 +281,17 @@ def test_some_failing_steps_do_not_stop_a_run():
     assert outcome.report()["skipped_steps"] == outcome.skipped
 
 
-def test_a_run_that_only_fails_is_given_up_and_says_why():
+def test_a_run_that_only_fails_is_given_up_and_says_why(tmp_path):
     # The 8 points of the check miss the twentieth beyond 0.95; a batch of 200 does not.
-    family = FragileSource(prism.Cube(3), 0.95)
+    family, directory = FragileSource(prism.Cube(3), 0.95), RunDirectory.new(tmp_path / "run", force=False)
+    often = settings(200, checkpoint_seconds=1e-6)
     with pytest.raises(FailedRun, match=r"the source of FragileSource is not finite at a = \d.*steps skipped"):
-        execute(family, settings(200), Budget(steps=10**6), show=False)
+        execute(family, often, Budget(steps=10**6), Record(directory, {}), show=False)
+    template = eqx.filter_eval_shape(first_state, family, often)
+    saved = Checkpoints(directory.checkpoints).newest(template)
+    assert saved is not None
+    assert finite(saved[0].model)
+    assert all(record["step"] < PATIENCE for record in directory.metrics()), "back to the checkpoint each time"
 
 
 @pytest.mark.parametrize(

@@ -20,5 +20,5 @@ def run(options: argparse.Namespace) -> int:
         "trivial (a multiple of 1 − |x|²) and μ-blind (the mean over μ of the exact solution)."
     )
     chosen = new_options({"family": "allen-cahn", "dim": 100, "minutes": MINUTES})
-    directory = RunDirectory.create(out, force=True)
+    directory = RunDirectory.new(out, force=True)
     return solve_into(directory, chosen, resume=False, as_json=getattr(options, "json", False))

@@ -9,7 +9,7 @@ from pathlib import Path
 from prism.cli.options import SolveOptions, default_estimator_name, given_options, new_options, resumed_options
 from prism.errors import InputError
 from prism.reporting.records import RunDirectory
-from prism.runs import Outcome, execute, save_model
+from prism.runs import Outcome, Record, execute, save_model
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = new_options(given)
         _build(chosen)
         out = Path(getattr(options, "out", None) or _fresh_name(chosen))
-        directory = RunDirectory.create(out, getattr(options, "force", False))
+        directory = RunDirectory.new(out, getattr(options, "force", False))
     return solve_into(directory, chosen, resume is not None, getattr(options, "json", False))
 
 
@@ -38,10 +38,9 @@ def _build(chosen: SolveOptions) -> None:
 
 def solve_into(directory: RunDirectory, chosen: SolveOptions, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
-    directory.write_json("config.json", chosen.config())
     family, settings = chosen.build_family(), chosen.build_settings()
     say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
-    outcome = execute(family, settings, chosen.build_budget(), directory, resume)
+    outcome = execute(family, settings, chosen.build_budget(), Record(directory, chosen.config(), resume))
     if outcome.interrupted_by is not None:
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by

@@ -19,23 +19,25 @@ class RunDirectory:
     path: Path
 
     @staticmethod
-    def create(path: Path, force: bool) -> "RunDirectory":
-        """A new directory; one that is in use is refused unless forced, and then cleared of the earlier run."""
-        directory = RunDirectory(path)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            used = any(path.iterdir())
-        except OSError as error:
-            raise InputError(f"cannot write to {path}: {error.strerror}; choose another --out") from error
-        if not os.access(path, os.W_OK):
-            raise InputError(f"cannot write to {path}: no permission; choose another --out")
-        if used and not force:
+    def new(path: Path, force: bool) -> "RunDirectory":
+        """Where a new run may write; one in use is refused unless forced. Nothing is touched before `begin`."""
+        if path.is_dir() and any(path.iterdir()) and not force:
             raise InputError(
                 f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
             )
-        if used:
-            directory.clear()
-        return directory
+        nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            reason = "no permission" if nearest.is_dir() else f"{nearest} is a file"
+            raise InputError(f"cannot write to {path}: {reason}; choose another --out")
+        return RunDirectory(path)
+
+    def begin(self, config: Mapping[str, object], resume: bool) -> None:
+        """Make the directory, clear it of an earlier run unless that is resumed, and write what the run is."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self.clear()
+        self.write_json("config.json", config)
+        self.write_json("environment.json", environment())
 
     @staticmethod
     def existing(path: Path) -> "RunDirectory":

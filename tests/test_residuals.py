@@ -1,0 +1,179 @@
+"""One batch: all pairs or one parameter a point, work shared among parameters, losses with and without bias."""
+
+import dataclasses
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import ESTIMATORS, FAMILIES, KEY, D, Terms, close, name_of, small_model
+
+from prism import Ball, InputError, Laplacian, Sampling
+from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
+from prism.families import AllenCahn, Poisson
+from prism.networks import Model
+from prism.residuals import Batch, Objective, calibrate, residual, solution_value
+
+CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
+FAMILY = Terms(Ball(D), {"lap": Laplacian()})
+MODEL = small_model(FAMILY.domain)
+
+
+def objective(estimator, sampling=CROSSED, family=FAMILY, scale: float = 2.0, independent: bool = False) -> Objective:
+    return Objective(family, estimator, jnp.asarray(scale), sampling, independent)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, Rademacher(2, shared=True)], ids=name_of)
+def test_a_batch_is_a_loop_over_its_pairs(estimator):
+    one = eqx.filter_jit(functools.partial(residual, MODEL, FAMILY, estimator))
+    # A shared bundle of directions has one key for all points, others one a point, the same for every μ.
+    keys = [KEY] * 4 if estimator.shared else jax.random.split(KEY, 4)
+    for sampling in (CROSSED, PAIRED):
+        aim = objective(estimator, sampling)
+        batch = drawn(aim)
+        assert batch.points.shape == (4, D)
+        assert batch.parameters.shape == (sampling.params, 2)
+        if sampling.crossed:
+            rows = [[one(x, mu, key) for mu in batch.parameters] for x, key in zip(batch.points, keys, strict=True)]
+        else:
+            rows = [one(x, mu, key) for x, mu, key in zip(batch.points, batch.parameters, keys, strict=True)]
+        found = eqx.filter_jit(aim.residuals)(MODEL, batch, KEY)
+        close(found, jnp.asarray(rows) / 2.0)
+        assert found.size == sampling.pairs
+
+
+@eqx.filter_jit
+def drawn(aim: Objective, key=KEY) -> Batch:
+    return aim.draw(key)
+
+
+def test_batches_depend_on_their_key_and_stay_inside():
+    first, second = (drawn(objective(Exact()), key) for key in jax.random.split(KEY))
+    for a, b in ((first.points, second.points), (first.parameters, second.parameters)):
+        assert not np.any(np.asarray(a) == np.asarray(b))
+    assert first.key != second.key
+    assert jnp.all(jnp.linalg.norm(first.points, axis=1) < 1)
+    assert jnp.all((first.parameters > 0.5) & (first.parameters < 1.5))
+
+
+def flops(sampling: Sampling, estimator) -> float:
+    """Of the residuals of a batch in 4,000 dimensions, where the lift is nearly all the work."""
+    family = Terms(Ball(4000), {"lap": Laplacian()})
+    aim, (arrays, static) = (
+        objective(estimator, sampling, family),
+        eqx.partition(small_model(family.domain), eqx.is_array),
+    )
+    batch = Batch(jnp.zeros((sampling.points, 4000)), jnp.ones((sampling.params, 2)), KEY)
+    run = jax.jit(lambda arrays, batch, key: aim.residuals(eqx.combine(arrays, static), batch, key))
+    return run.lower(arrays, batch, KEY).compile().cost_analysis()["flops"]
+
+
+@pytest.mark.parametrize("estimator", [Coordinates(2), Rademacher(2)], ids=name_of)
+def test_what_depends_on_x_alone_is_done_once_a_point(estimator):
+    one, eight, apart = (
+        flops(Sampling(*counts), estimator) for counts in ((8, 1, True), (8, 8, True), (64, 64, False))
+    )
+    assert one > 8 * 2 * 4000 * MODEL.lift.width  # x W of eight points is in it
+    assert eight < 1.25 * one
+    assert apart > 6 * one
+
+
+@pytest.mark.parametrize("estimator", [Rademacher(1), Coordinates(2), Gaussian(1)], ids=name_of)
+def test_the_bias_of_a_shared_estimate_is_its_variance(estimator):
+    """E[r̂²] = r² + Var r̂ and E[r̂ r̂'] = r², within 4 standard errors under a fixed key."""
+    batch = drawn(objective(estimator))
+    truth = float(objective(Exact()).loss(MODEL, batch))
+    shared, independent = objective(estimator), objective(estimator, independent=True)
+
+    @jax.jit
+    @jax.vmap
+    def draw(key):
+        redrawn = dataclasses.replace(batch, key=key)
+        return shared.loss(MODEL, redrawn), independent.loss(MODEL, redrawn), shared.residuals(MODEL, batch, key)
+
+    once, twice, residuals = map(np.asarray, draw(jax.random.split(KEY, 8_000)))
+    variance = np.mean(np.var(residuals, axis=0))
+    error, its_error = (losses.std() / np.sqrt(len(losses)) for losses in (once, twice))
+    assert variance > 20 * error  # the bias is plainly there
+    assert abs(once.mean() - truth - variance) < 4 * error
+    assert abs(twice.mean() - truth) < 4 * its_error
+
+
+def test_the_loss_is_the_mean_square():
+    aim = objective(Exact())
+    batch = drawn(aim)
+    loss = aim.loss(MODEL, batch)
+    close(loss, jnp.mean(aim.residuals(MODEL, batch, KEY) ** 2))
+    close(loss, objective(Exact(), independent=True).loss(MODEL, batch))
+    close(loss, objective(Exact(), scale=1.0).loss(MODEL, batch) / 4)
+
+
+def constant(model: Model, level: float) -> Model:
+    """The network N = level · amplitude."""
+    silent = jnp.zeros_like(model.manifold.readout), jnp.full_like(model.manifold.offset, level)
+    return eqx.tree_at(lambda m: (m.manifold.readout, m.manifold.offset), model, silent)
+
+
+@eqx.filter_jit
+def calibrated(family, estimator, amplitude: float = 1.0):
+    """The model and the objective before, after calibration, and after another; a batch."""
+    model = small_model_of(family, amplitude)
+    aim = objective(estimator, family=family, scale=1.0)
+    first = calibrate(model, aim, KEY)
+    return (model, aim), first, calibrate(*first, KEY), aim.draw(KEY)
+
+
+def small_model_of(family, amplitude: float) -> Model:
+    with jax.ensure_compile_time_eval():
+        model = small_model(family.domain, parameters=family.parameters)
+    return eqx.tree_at(lambda m: m.amplitude, model, jnp.asarray(amplitude))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=name_of)
+def test_silence_costs_one(family):
+    """The silent network has loss 1 at every dimension and in every unit; nothing else of the model changes."""
+    (model, _), (found, aim), _, batch = calibrated(family, Rademacher(2))
+    close(eqx.filter_jit(aim.loss)(constant(found, 0.0), batch), 1.0)
+    assert eqx.tree_equal((found.lift, found.manifold, found.generator), (model.lift, model.manifold, model.generator))
+
+
+def test_the_unit_of_the_output_answers_the_silent_residual():
+    """Of a linear family: the network N = amplitude changes the residual by as much as its root mean square."""
+    _, (found, aim), _, batch = calibrated(Poisson.create(D, KEY), Exact())
+    run = eqx.filter_jit(aim.residuals)
+    silent, one = (run(constant(found, level), batch, KEY) for level in (0.0, 1.0))
+    close(jnp.mean((one - silent) ** 2), 1.0)
+
+
+@pytest.mark.parametrize("amplitude", [1.0, 5.0])
+def test_calibrating_again_changes_nothing(amplitude):
+    """Whatever amplitude and scale a model comes with."""
+    _, (first, aim), (second, again), _ = calibrated(AllenCahn.create(D, KEY), Exact(), amplitude)
+    close(again.scale, aim.scale)
+    close(second.amplitude, first.amplitude)
+
+
+def test_the_value_alone():
+    x, mu = jnp.full(D, 0.1), jnp.ones(2)
+    close(solution_value(MODEL, FAMILY, x, mu), (1 - x @ x) * MODEL.point(x, mu).value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"points": 0}, "a batch of 0 points holds nothing; give 1 or more"),
+        ({"params": -2}, "a batch of -2 params holds nothing"),
+        ({"points": 5, "params": 3, "crossed": False}, "takes one parameter a point; 5 points and 3 parameters do not"),
+    ],
+    ids=["points", "params", "pairs"],
+)
+def test_samplings_that_make_no_batch(arguments, message):
+    with pytest.raises(InputError, match=message):
+        Sampling(**arguments)
+
+
+def test_how_many_pairs():
+    assert Sampling(5, 3, crossed=True).pairs == 15
+    assert Sampling(5, 5, crossed=False).pairs == 5
