@@ -24,11 +24,11 @@ every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 @pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
 def test_points_have_the_coordinates_that_are_said(domain, wide):
     with jax.enable_x64(wide):
-        points = samples(domain, 100)
+        points = samples(domain, COUNT)
         assert points.dtype == (jnp.float64 if wide else jnp.float32)
-    assert points.shape == (100, domain.coordinates)
+    assert points.shape == (COUNT, domain.coordinates)
     assert jnp.all(jnp.isfinite(points))
-    assert len(np.unique(points, axis=0)) == 100
+    assert len(np.unique(points, axis=0)) == COUNT
     assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder)
 
 

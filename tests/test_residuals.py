@@ -27,21 +27,24 @@ def objective(estimator, sampling=CROSSED, family=FAMILY, scale: float = 2.0, in
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, Rademacher(2, shared=True)], ids=name_of)
 def test_a_batch_is_a_loop_over_its_pairs(estimator):
+    generator = np.random.default_rng(2)
+    x, mu = generator.uniform(-0.4, 0.4, (4, D)), generator.uniform(0.5, 1.5, (4, 2))
     one = eqx.filter_jit(functools.partial(residual, MODEL, FAMILY, estimator))
     # A shared bundle of directions has one key for all points, others one a point, the same for every μ.
     keys = [KEY] * 4 if estimator.shared else jax.random.split(KEY, 4)
-    for sampling in (CROSSED, PAIRED):
-        aim = objective(estimator, sampling)
-        batch = drawn(aim)
-        assert batch.points.shape == (4, D)
-        assert batch.parameters.shape == (sampling.params, 2)
-        if sampling.crossed:
-            rows = [[one(x, mu, key) for mu in batch.parameters] for x, key in zip(batch.points, keys, strict=True)]
-        else:
-            rows = [one(x, mu, key) for x, mu, key in zip(batch.points, batch.parameters, keys, strict=True)]
-        found = eqx.filter_jit(aim.residuals)(MODEL, batch, KEY)
-        close(found, jnp.asarray(rows) / 2.0)
-        assert found.size == sampling.pairs
+    table = np.asarray([[one(a, b, key) for b in jnp.asarray(mu)] for a, key in zip(jnp.asarray(x), keys, strict=True)])
+
+    @jax.jit
+    def batches():
+        crossed, paired = (
+            objective(estimator, sampling).residuals(MODEL, Batch(jnp.asarray(x), jnp.asarray(mu), KEY), KEY)
+            for sampling in (Sampling(4, 4, crossed=True), PAIRED)
+        )
+        return crossed, paired
+
+    crossed, paired = batches()
+    close(crossed, table / 2.0)
+    close(paired, np.diag(table) / 2.0)
 
 
 @eqx.filter_jit
@@ -84,7 +87,7 @@ def test_what_depends_on_x_alone_is_done_once_a_point(estimator):
 def test_the_bias_of_a_shared_estimate_is_its_variance(estimator):
     """E[r̂²] = r² + Var r̂ and E[r̂ r̂'] = r², within 4 standard errors under a fixed key."""
     batch = drawn(objective(estimator))
-    truth = float(objective(Exact()).loss(MODEL, batch))
+    truth = float(loss_of(objective(Exact()), batch))
     shared, independent = objective(estimator), objective(estimator, independent=True)
 
     @jax.jit
@@ -104,10 +107,18 @@ def test_the_bias_of_a_shared_estimate_is_its_variance(estimator):
 def test_the_loss_is_the_mean_square():
     aim = objective(Exact())
     batch = drawn(aim)
-    loss = aim.loss(MODEL, batch)
-    close(loss, jnp.mean(aim.residuals(MODEL, batch, KEY) ** 2))
-    close(loss, objective(Exact(), independent=True).loss(MODEL, batch))
-    close(loss, objective(Exact(), scale=1.0).loss(MODEL, batch) / 4)
+    assert batch.points.shape == (4, D)
+    assert batch.parameters.shape == (3, 2)
+    loss, residuals = loss_of(aim, batch), eqx.filter_jit(aim.residuals)(MODEL, batch, KEY)
+    assert residuals.shape == (4, 3)
+    close(loss, jnp.mean(residuals**2))
+    close(loss, loss_of(objective(Exact(), independent=True), batch))
+    close(loss, loss_of(objective(Exact(), scale=1.0), batch) / 4)
+
+
+@eqx.filter_jit
+def loss_of(aim: Objective, batch: Batch):
+    return aim.loss(MODEL, batch)
 
 
 def constant(model: Model, level: float) -> Model:
@@ -116,48 +127,54 @@ def constant(model: Model, level: float) -> Model:
     return eqx.tree_at(lambda m: (m.manifold.readout, m.manifold.offset), model, silent)
 
 
-@eqx.filter_jit
-def calibrated(family, estimator, amplitude: float = 1.0):
-    """The model and the objective before, after calibration, and after another; a batch."""
-    model = small_model_of(family, amplitude)
-    aim = objective(estimator, family=family, scale=1.0)
-    first = calibrate(model, aim, KEY)
-    return (model, aim), first, calibrate(*first, KEY), aim.draw(KEY)
-
-
-def small_model_of(family, amplitude: float) -> Model:
-    with jax.ensure_compile_time_eval():
-        model = small_model(family.domain, parameters=family.parameters)
-    return eqx.tree_at(lambda m: m.amplitude, model, jnp.asarray(amplitude))
+def raw(family, estimator, amplitude: float = 1.0) -> tuple[Model, Objective]:
+    model = small_model(family.domain, parameters=family.parameters)
+    model = eqx.tree_at(lambda m: m.amplitude, model, jnp.asarray(amplitude))
+    return model, objective(estimator, family=family, scale=1.0)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=name_of)
 def test_silence_costs_one(family):
     """The silent network has loss 1 at every dimension and in every unit; nothing else of the model changes."""
-    (model, _), (found, aim), _, batch = calibrated(family, Rademacher(2))
-    close(eqx.filter_jit(aim.loss)(constant(found, 0.0), batch), 1.0)
+    model, aim = raw(family, Exact())
+
+    @eqx.filter_jit
+    def calibrated_loss():
+        found, calibrated = calibrate(model, aim, KEY)
+        return found, calibrated.loss(constant(found, 0.0), aim.draw(KEY))
+
+    found, loss = calibrated_loss()
+    close(loss, 1.0)
     assert eqx.tree_equal((found.lift, found.manifold, found.generator), (model.lift, model.manifold, model.generator))
 
 
 def test_the_unit_of_the_output_answers_the_silent_residual():
     """Of a linear family: the network N = amplitude changes the residual by as much as its root mean square."""
-    _, (found, aim), _, batch = calibrated(Poisson.create(D, KEY), Exact())
-    run = eqx.filter_jit(aim.residuals)
-    silent, one = (run(constant(found, level), batch, KEY) for level in (0.0, 1.0))
+    model, aim = raw(Poisson.create(D, KEY), Exact())
+
+    @eqx.filter_jit
+    def responses():
+        found, calibrated = calibrate(model, aim, KEY)
+        return [calibrated.residuals(constant(found, level), aim.draw(KEY), KEY) for level in (0.0, 1.0)]
+
+    silent, one = responses()
     close(jnp.mean((one - silent) ** 2), 1.0)
 
 
 @pytest.mark.parametrize("amplitude", [1.0, 5.0])
 def test_calibrating_again_changes_nothing(amplitude):
     """Whatever amplitude and scale a model comes with."""
-    _, (first, aim), (second, again), _ = calibrated(AllenCahn.create(D, KEY), Exact(), amplitude)
+    calibrated = eqx.filter_jit(lambda model, aim: calibrate(model, aim, KEY))
+    first, aim = calibrated(*raw(AllenCahn.create(D, KEY), Exact(), amplitude))
+    second, again = calibrated(first, aim)
     close(again.scale, aim.scale)
     close(second.amplitude, first.amplitude)
 
 
 def test_the_value_alone():
     x, mu = jnp.full(D, 0.1), jnp.ones(2)
-    close(solution_value(MODEL, FAMILY, x, mu), (1 - x @ x) * MODEL.point(x, mu).value)
+    value = eqx.filter_jit(solution_value)(MODEL, FAMILY, x, mu)
+    close(value, (1 - x @ x) * eqx.filter_jit(MODEL.point)(x, mu).value)
 
 
 @pytest.mark.parametrize(
