@@ -160,7 +160,7 @@ def network_formula(model: Model, x, mu):
     gamma = jnp.ones(total) if generator.scale_head is None else 1.0 + embedding @ generator.scale_head
     beta = jnp.zeros(total) if generator.shift_head is None else embedding @ generator.shift_head
     sigma = ACTIVATIONS[type(manifold.activation)]
-    z, start = model.lift.scale * (x @ model.lift.weight) + model.lift.bias, 0
+    z, start = x @ model.lift.weight + model.lift.bias, 0
     for index, width in enumerate(generator.widths):
         h = sigma(gamma[start : start + width] * z + beta[start : start + width])
         start += width

@@ -67,13 +67,6 @@ def test_time_is_last_and_uniform_and_apart_from_space():
 
 
 @every_domain
-def test_the_size_of_a_coordinate(domain):
-    """Within a factor of 2.5 of the root mean square of the space coordinates."""
-    points = np.asarray(samples(domain, COUNT))[:, : domain.dimension]
-    assert 0.4 < domain.coordinate_size / np.sqrt(np.mean(points**2)) < 2.5
-
-
-@every_domain
 def test_the_centre_lies_between_the_bounds(domain):
     low, high = domain.bounds
     centre = domain.centre()

@@ -1,4 +1,4 @@
-"""Where points come from. A domain serves one point at a time and knows the size of its coordinates."""
+"""Where points come from. A domain serves one point at a time and knows its bounds."""
 
 import abc
 
@@ -20,11 +20,6 @@ class Domain(eqx.Module):
     def coordinates(self) -> int:
         """How many numbers make a point: the space dimensions, and time where there is one."""
         return self.dimension
-
-    @property
-    @abc.abstractmethod
-    def coordinate_size(self) -> float:
-        """The typical size of one coordinate, by which the lift scales its input."""
 
     @property
     @abc.abstractmethod
@@ -52,10 +47,6 @@ class Ball(Domain):
         _check_positive("radius of a ball", self.radius)
 
     @property
-    def coordinate_size(self) -> float:
-        return self.radius / self.dimension**0.5
-
-    @property
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
@@ -79,10 +70,6 @@ class Cube(Domain):
         _check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
 
     @property
-    def coordinate_size(self) -> float:
-        return max(abs(self.low), abs(self.high))
-
-    @property
     def bounds(self) -> tuple[float, float]:
         return self.low, self.high
 
@@ -99,10 +86,6 @@ class WholeSpace(Domain):
     def __check_init__(self):
         _check_dimension(self.dimension)
         _check_positive("deviation of a WholeSpace", self.deviation)
-
-    @property
-    def coordinate_size(self) -> float:
-        return self.deviation
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -128,10 +111,6 @@ class TimeCylinder(Domain):
     @property
     def coordinates(self) -> int:
         return self.space.coordinates + 1
-
-    @property
-    def coordinate_size(self) -> float:
-        return self.space.coordinate_size
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -117,10 +117,10 @@ def test_the_lift():
     lift = small_model(BALL).lift
     x, vectors, weights = X[0], jax.random.normal(KEY, (3, 5)), jnp.asarray([1.0, -2.0, 0.5])
     decomposition = Decomposition(Dense(vectors), weights)
-    close(lift(x), lift.scale * x @ lift.weight + lift.bias)
+    close(lift(x), x @ lift.weight + lift.bias)
     whole, collapsed = (lift.jet(x, decomposition, 1, collapsed) for collapsed in (False, True))
-    close(whole.lower[0], lift.scale * vectors @ lift.weight)
-    close(collapsed.top, lift.scale * weights @ vectors @ lift.weight)
+    close(whole.lower[0], vectors @ lift.weight)
+    close(collapsed.top, weights @ vectors @ lift.weight)
     assert collapsed.lower == ()
     third = lift.jet(x, decomposition, 3, True)
     close(third.lower[0], whole.lower[0])
@@ -128,12 +128,11 @@ def test_the_lift():
     assert not jnp.any(third.top)
 
 
-def test_lifted_values_start_at_order_one():
-    """Var z = s² E|x|²/d = R²/(3 d) · d/R² = 1/3 for a ball with its uniform radius."""
-    for domain in (BALL, type(BALL)(200, 0.01)):
-        lift = Lift.create(domain.coordinates, 400, 1.0 / domain.coordinate_size, KEY)
-        spread = jnp.var(jax.vmap(lift)(samples(domain, 400)))
-        assert 0.25 < spread < 0.42  # 1/3 within 4 standard errors of the 400 radii, ≈ 0.02 each
+def test_the_lift_starts_with_unit_gain():
+    """Var z = E|x|²/d: unit vectors are lifted to values of variance 1/d."""
+    lift = Lift.create(200, 400, KEY)
+    spread = jnp.var(lift(jnp.zeros(200).at[0].set(1.0)))
+    assert 0.7 < 200 * spread < 1.3  # 1 within 4 standard errors of 400 normals, ≈ 0.07 each
 
 
 @pytest.mark.parametrize("lift_width", [3, 7, 12])

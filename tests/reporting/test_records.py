@@ -122,6 +122,26 @@ def test_a_resumed_run_keeps_what_it_has(tmp_path):
     assert after == before
 
 
+def test_what_an_interrupted_write_left_is_cleared_away(tmp_path):
+    """A process killed while it wrote its first file leaves a directory that is not in use."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / ".incomplete-config.json-0123456789ab").write_text('{"dim"')
+    directory = RunDirectory.new(run, force=False)
+    directory.begin({"dim": 7}, resume=False)
+    assert set(content(run)) == {"config.json", "environment.json"}
+
+
+@pytest.mark.parametrize("name", ["model", "checkpoints", "report.json"])
+def test_a_directory_that_is_no_run_is_refused_even_if_forced(tmp_path, name):
+    """`prism demo --out project` must not remove project/model."""
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "precious").write_text("mine")
+    with pytest.raises(InputError, match=rf"{name}.*choose another --out"):
+        RunDirectory.new(tmp_path, force=True)
+    assert (tmp_path / name / "precious").read_text() == "mine"
+
+
 def test_directories_are_made_with_their_parents(tmp_path):
     directory = RunDirectory.new(tmp_path / "a" / "b" / "c", force=False)
     assert list(tmp_path.iterdir()) == []

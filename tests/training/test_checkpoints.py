@@ -85,9 +85,7 @@ def test_the_checkpoint_just_saved_stays_beside_later_ones(tmp_path):
 def test_a_flipped_byte_means_the_previous_one(tmp_path, name, place):
     checkpoints = saved(tmp_path, 1, 2)
     flip_byte(checkpoint(tmp_path, 2) / name, place)
-    with pytest.warns(
-        UserWarning, match=rf"step-000000000002 is damaged \(.*{name}.*\); using the previous one"
-    ):
+    with pytest.warns(UserWarning, match=rf"step-000000000002 is damaged \(.*{name}.*\); using the previous one"):
         assert_resumes_at(checkpoints, 1)
 
 
@@ -178,9 +176,7 @@ def test_a_manifest_cannot_reach_outside(tmp_path):
 def test_another_model_is_refused_rather_than_passed_over(tmp_path):
     checkpoints = saved(tmp_path, 1, 2)
     template = state_at(0) | {"weights": jnp.zeros((8, 9))}
-    with pytest.raises(
-        InputError, match=r"step-000000000002 belongs to another model.*\['weights'\].*\(8, 9\)"
-    ):
+    with pytest.raises(InputError, match=r"step-000000000002 belongs to another model.*\['weights'\].*\(8, 9\)"):
         checkpoints.newest(template)
 
 

@@ -1,4 +1,4 @@
-"""The lift  z = s·x W + b: the first, μ-free, linear map, and the only place where the dimension appears."""
+"""The lift  z = x W + b: the first, μ-free, linear map, and the only place where the dimension appears."""
 
 import equinox as eqx
 import jax
@@ -11,28 +11,31 @@ from prism.taylor import Jet, collapse
 
 
 class Lift(eqx.Module):
-    """z = s·x W + b with W of coordinates × width."""
+    """z = x W + b with W of coordinates × width."""
 
     weight: Float[Array, "coordinates width"]
     bias: Hidden
-    scale: float = eqx.field(static=True)
 
     @staticmethod
-    def create(coordinates: int, width: int, scale: float, key: Key) -> "Lift":
-        """W ~ N(0, 1/coordinates): z is of order one where s·x has coordinates of order one."""
+    def create(coordinates: int, width: int, key: Key) -> "Lift":
+        """W ~ N(0, 1/coordinates).
+
+        In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. Larger starts were
+        measured to learn more slowly (docs/results.md).
+        """
         weight = jax.random.normal(key, (coordinates, width)) / coordinates**0.5
-        return Lift(weight, jnp.zeros(width), scale)
+        return Lift(weight, jnp.zeros(width))
 
     @property
     def width(self) -> int:
         return self.bias.shape[0]
 
     def __call__(self, x: Point) -> Hidden:
-        return self.scale * (x @ self.weight) + self.bias
+        return x @ self.weight + self.bias
 
     def jet(self, x: Point, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
-        """The jet of z to `order`, whose last coefficient is collapsed or not: z_1(j) = s·v_j W, none beyond."""
-        first = self.scale * decomposition.directions.through(self.weight)
+        """The jet of z to `order`, whose last coefficient is collapsed or not: z_1(j) = v_j W, none beyond."""
+        first = decomposition.directions.through(self.weight)
         weights = decomposition.weights
         lower_count = order - 1 if collapsed else order
         lower = tuple(first if k == 0 else jnp.zeros_like(first) for k in range(lower_count))

@@ -44,7 +44,7 @@ class Model(eqx.Module):
         widths = (architecture.lift_width, *[architecture.width] * (architecture.depth - 1))
         hidden = [architecture.generator_width] * architecture.generator_depth
         return Model(
-            Lift.create(domain.coordinates, architecture.lift_width, 1.0 / domain.coordinate_size, lift_key),
+            Lift.create(domain.coordinates, architecture.lift_width, lift_key),
             Manifold.create(widths, architecture.activation, manifold_key),
             HyperGenerator.create(parameters.size, widths, architecture.modulation, hidden, generator_key),
             jnp.ones(()),
