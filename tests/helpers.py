@@ -15,7 +15,7 @@ import numpy as np
 
 from prism.constraints import Constraint, HardConstraint, vanishing
 from prism.domains import Ball, Domain, TimeCylinder
-from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
 from prism.families import AllenCahn, Family, Poisson, SineGordon, SineGordonBeta
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model, ModulationSettings
 from prism.operators import (
@@ -143,10 +143,11 @@ def roughened(model: Model) -> Model:
 
 @functools.cache
 def small_model(domain: Domain, modulation: ModulationSettings = FILM, depth: int = 2, parameters=None) -> Model:
-    """A network whose lift is narrower than the rest and whose arrays are all random."""
+    """A network whose lift is narrower than the rest and steep, and whose arrays are all random."""
     architecture = Architecture(6, 7, depth, 5, 2, modulation)
     space = parameters or Terms.parameters
-    return roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
+    model = roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
+    return eqx.tree_at(lambda m: m.lift.weight, model, replace_fn=lambda w: domain.coordinates**0.5 * w)
 
 
 def network_formula(model: Model, x, mu):

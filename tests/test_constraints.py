@@ -55,7 +55,7 @@ def test_constrained_jets_are_those_of_the_product(directions, collapsed):
             "free": (apply(Free()), inner),
         }
 
-    for order, by_name in jax.jit(lambda: {order: pairs(order) for order in range(1, 5)})().items():
+    for order, by_name in jax.jit(lambda: {k: pairs(k) for k in range(1, 5)})().items():
         for name, (found, expected) in by_name.items():
             assert found.order == order
             jax.tree.map(functools.partial(close, name=f"{name}, order {order}"), found, expected)

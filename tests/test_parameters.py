@@ -120,7 +120,7 @@ def test_bounds_that_make_no_box(kind, bounds, message):
 
 @pytest.mark.parametrize("low", [0.0, -1.0])
 def test_logarithms_need_positive_bounds(low):
-    with pytest.raises(InputError, match="mu is log-uniform from .* must be positive"):
+    with pytest.raises(InputError, match=r"mu is log-uniform from .* must be positive"):
         LogUniform(mu=(low, 1.0))
 
 

@@ -121,6 +121,19 @@ def loss_of(aim: Objective, batch: Batch):
     return aim.loss(MODEL, batch)
 
 
+def test_single_precision_stays_single_and_is_right():
+    """√eps of float32 leaves room for the cancellations of second derivatives."""
+    aim = objective(Exact(), family=FAMILIES[0])
+    batch = Batch(jnp.full((2, D), 0.2), jnp.ones((2, 2)), KEY)
+    run = eqx.filter_jit(lambda model, batch, aim: aim.residuals(model, batch, KEY))
+    wide = run(MODEL, batch, aim)
+    narrow = lambda tree: jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, tree)
+    with jax.enable_x64(False):
+        single = run(*narrow((MODEL, batch, aim)))
+    assert single.dtype == jnp.float32
+    close(single, wide, np.sqrt(np.finfo(np.float32).eps))
+
+
 def constant(model: Model, level: float) -> Model:
     """The network N = level · amplitude."""
     silent = jnp.zeros_like(model.manifold.readout), jnp.full_like(model.manifold.offset, level)

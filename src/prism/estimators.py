@@ -148,14 +148,14 @@ def _subset_decomposition(order: int, dimension: int, chosen: Int[Array, "n"]) -
     first, second = np.triu_indices(count, 1)
     pairs = jnp.stack([chosen[first], chosen[second]], axis=1)
     axes = jnp.stack([chosen, chosen], axis=1)
-    half = jnp.full((count, 2), 0.5)  # e_i written as e_i/2 + e_i/2, so that all have two entries
-    ones = jnp.ones((len(first), 2))
-    signs = ones.at[:, 1].set(-1.0)
+    alone = jnp.tile(jnp.asarray([1.0, 0.0]), (count, 1))  # e_i written as e_i + 0·e_i, so that all have two entries
+    plus = jnp.ones((len(first), 2))
+    minus = plus.at[:, 1].set(-1.0)
     weights = [
         jnp.full(count, single - pair * (count - 1) / 3),
         jnp.full(2 * len(first), pair / 6),
     ]
-    directions = Sparse(jnp.concatenate([axes, pairs, pairs]), jnp.concatenate([half, ones, signs]))
+    directions = Sparse(jnp.concatenate([axes, pairs, pairs]), jnp.concatenate([alone, plus, minus]))
     return Decomposition(directions, jnp.concatenate(weights))
 
 

@@ -173,6 +173,10 @@ class TimeDerivative(Operator):
 
     times: int = eqx.field(static=True, default=1)
 
+    def __check_init__(self):
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
+            raise InputError(f"TimeDerivative({self.times!r}): give how often to differentiate in time, 1 or more")
+
     @property
     def order(self) -> int:
         return self.times

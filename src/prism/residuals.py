@@ -143,7 +143,7 @@ def calibrate(model: Model, objective: Objective, key: Key) -> tuple[Model, Obje
     at_rest, response = jax.jvp(respond, (offset,), (jnp.ones_like(offset),))
     scale, gain = _root_mean_square(at_rest), _root_mean_square(response)
     scale = jnp.where(scale > 0, scale, 1.0)
-    amplitude = jnp.where(gain > 0, scale / gain, 1.0)
+    amplitude = model.amplitude * jnp.where(gain > 0, scale / gain, 1.0)
     model = eqx.tree_at(lambda m: m.amplitude, model, amplitude)
     return model, eqx.tree_at(lambda o: o.scale, objective, scale * objective.scale)
 

@@ -91,7 +91,7 @@ class HyperGenerator(eqx.Module):
         betas = self._split(self.shift_head, embedding, 0.0)
         return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
 
-    def _split(self, head, embedding: Hidden, centre: float) -> Sequence[Hidden | None]:
+    def _split(self, head, embedding: Hidden, centre: float) -> Sequence[Float[Array, "_"] | None]:
         if head is None:
             return [None] * len(self.widths)
         ends = list(itertools.accumulate(self.widths))[:-1]
