@@ -36,12 +36,14 @@ class ParameterSpace(eqx.Module):
 
     def __check_init__(self):
         for name, low, high in zip(self.names, self.lows, self.highs, strict=True):
-            if not low < high:
+            if not math.isfinite(low) or not math.isfinite(high):
+                raise InputError(f"the bounds of {name} are ({low:g}, {high:g}); give finite numbers")
+            if low == high:
+                raise InputError(f"the bounds of {name} are both {low:g}; give an interval, or fix it in the residual")
+            if low > high:
                 raise InputError(
                     f"the bounds of {name} are ({low:g}, {high:g}); give the lower one first, ({high:g}, {low:g})"
                 )
-            if not math.isfinite(low) or not math.isfinite(high):
-                raise InputError(f"the bounds of {name} are ({low:g}, {high:g}); give finite numbers")
 
     @abc.abstractmethod
     def uniform_coordinate(self, mu: Array) -> Array:

@@ -53,7 +53,7 @@ class Outcome:
     seconds: float
     compile_seconds: float
     skipped: int
-    loss: float
+    loss: float | None
     pairs: int
     interrupted_by: int | None
     evaluation: Evaluation | None
@@ -248,7 +248,7 @@ def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluatio
         seconds=run.seconds if progress is None else progress.seconds,
         compile_seconds=run.compile_seconds,
         skipped=int(state.skipped),
-        loss=float("nan") if progress is None else progress.loss,
+        loss=None if progress is None else progress.loss,
         pairs=run.settings.sampling.pairs,
         interrupted_by=signal,
         evaluation=evaluation,

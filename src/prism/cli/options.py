@@ -1,6 +1,8 @@
 """The options of `prism solve`: defaults, what is saved in config.json, and the objects they mean."""
 
 import argparse
+import math
+import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 
@@ -22,6 +24,7 @@ from prism.residuals import Sampling
 from prism.runs import Settings
 from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
+from prism.training.memory import available_bytes
 
 CROSSED_PARAMS = 10
 
@@ -54,22 +57,35 @@ class SolveOptions:
 
     def __post_init__(self):
         for name in ("width", "lift_width", "depth", "rate", "checkpoint_seconds"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 option = name.replace("_", "-")
-                raise InputError(f"--{option} {getattr(self, name)} is too small; give a positive number")
+                raise InputError(f"--{option} {getattr(self, name)} is too small or too large; give a positive number")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} is out of range; give 0 to {2**32 - 1}")
+
+    def estimator_name(self) -> str:
+        """As given; else every direction where that is cheap, 16 random coordinates beyond."""
+        if self.estimator is not None:
+            return self.estimator
+        return "exact" if self.dim <= 16 else "coordinates:16"
 
     def build_family(self) -> TwoBodyFamily:
         kind = lookup("family", FAMILIES, self.family)
         space = parse_space(kind, self.space, self.bounds)
+        needed = 4 * self.dim * (self.lift_width + 1)
+        if needed > available_bytes():
+            raise InputError(
+                f"--dim {self.dim}: the first layer alone needs {needed / 2**30:,.0f} GiB, more than is free; "
+                "take a smaller --dim or --lift-width"
+            )
         return kind.create(self.dim, stream(self.seed, PROBLEM), self.scaled, space)
 
     def build_settings(self) -> Settings:
         crossed = lookup("pairing", PAIRINGS, self.pairing)
-        params = self.params or (CROSSED_PARAMS if crossed else self.points)
+        default_params = CROSSED_PARAMS if crossed else self.points
+        params = default_params if self.params is None else self.params
         return Settings(
-            parse_estimator(self.estimator or default_estimator_name(self.dim)),
+            parse_estimator(self.estimator_name()),
             lookup("optimiser", OPTIMISERS, self.optimiser)(self.rate),
             Architecture(
                 lift_width=self.lift_width,
@@ -107,8 +123,9 @@ def new_options(given: Mapping[str, object]) -> SolveOptions:
     return SolveOptions(**chosen)  # pyright: ignore[reportArgumentType]
 
 
-def resumed_options(given: Mapping[str, object], config: Mapping[str, object]) -> SolveOptions:
+def resumed_options(given: Mapping[str, object], saved: object) -> SolveOptions:
     """An earlier run's own options; only its budget may be another."""
+    config = _checked_config(saved)
     budget = {name: given[name] for name in ("steps", "minutes") if name in given}
     for name, value in given.items():
         if name not in budget and config.get(name) != value:
@@ -116,13 +133,24 @@ def resumed_options(given: Mapping[str, object], config: Mapping[str, object]) -
                 f"--{name.replace('_', '-')} {value} differs from the run's own {config.get(name)}; a resumed run "
                 "keeps its settings, only --steps or --minutes may change"
             )
-    known = {entry.name for entry in fields(SolveOptions)}
-    if set(config) != known:
-        raise InputError("config.json is not of this version of prism; start a new run")
     kept = {name: value for name, value in config.items() if not (budget and name in ("steps", "minutes"))}
     return SolveOptions(**{**kept, **budget})  # pyright: ignore[reportArgumentType]
 
 
-def default_estimator_name(dimension: int) -> str:
-    """Every direction where that is cheap, 16 random coordinates beyond."""
-    return "exact" if dimension <= 16 else "coordinates:16"
+def _checked_config(saved: object) -> dict[str, object]:
+    """The content of config.json, if it is an object with every option and nothing else, each of its type."""
+    hints = typing.get_type_hints(SolveOptions)
+    if not isinstance(saved, dict) or set(saved) != set(hints):
+        raise InputError("config.json does not hold the options of this version of prism; start a new run")
+    for name, hint in hints.items():
+        kinds = typing.get_args(hint) if typing.get_origin(hint) is not list else (list,)
+        if not any(_is_a(saved[name], kind) for kind in kinds or (hint,)):
+            raise InputError(f"config.json: {name} cannot be {saved[name]!r}; mend it or start a new run")
+    return saved
+
+
+def _is_a(value: object, kind: type) -> bool:
+    """isinstance, where true is no number and a whole number may stand for a float."""
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)

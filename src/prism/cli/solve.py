@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from prism.cli.options import SolveOptions, default_estimator_name, given_options, new_options, resumed_options
+from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
 from prism.errors import InputError
 from prism.reporting.records import RunDirectory
 from prism.runs import Outcome, Record, execute, save_model
@@ -62,7 +62,7 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
         "scaled": chosen.scaled,
         "seed": chosen.seed,
         "optimiser": chosen.optimiser,
-        "estimator": chosen.estimator or default_estimator_name(chosen.dim),
+        "estimator": chosen.estimator_name(),
         "modulation": chosen.modulation,
         **outcome.report(),
         "out": str(directory.path),

@@ -68,10 +68,10 @@ class RunDirectory:
     def write_json(self, name: str, content: Mapping[str, object]) -> None:
         write_file(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
 
-    def read_json(self, name: str) -> dict:
+    def read_json(self, name: str) -> object:
         try:
             return json.loads((self.path / name).read_text())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError) as error:  # ValueError: malformed, or not text
             raise InputError(f"cannot read {self.path / name}: {error}") from error
 
     def append_metric(self, record: Mapping[str, object]) -> None:

@@ -90,7 +90,8 @@ def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) ->
     remaining = 60.0 * (budget.minutes or 0.0) - seconds
     if per_step is None:
         return 1 if remaining > 0 else 0
-    return min(count, int(remaining / per_step))
+    # Never more than half of what is left, so that a slower machine than foretold hardly oversteps the end.
+    return min(count, math.ceil(remaining / per_step / 2)) if remaining > per_step else 0
 
 
 def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) -> float:
