@@ -25,7 +25,7 @@ PATIENCE = 180.0
 
 @dataclass(frozen=True)
 class Process:
-    """The command under way, in a session of its own."""
+    """The command under way, and the file that takes what it says."""
 
     popen: subprocess.Popen
     log: Path

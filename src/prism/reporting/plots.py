@@ -43,7 +43,7 @@ def save_plots(
 
 def convergence(metrics: Sequence[dict], evaluation: Evaluation | None) -> Figure:
     """Loss and held-out error against training time, with the baselines as the lines to get below."""
-    figure, (left, right) = _axes(1, 2, (10, 3.8))
+    figure, (left, right) = _axes(1, 2, (10.0, 3.8))
     seconds = [record["seconds"] for record in metrics]
     left.plot(seconds, [record["loss"] for record in metrics], color=BLUE)
     left.set(title="loss (1 = predicting nothing)", xlabel="seconds of training", yscale="log")
@@ -69,7 +69,7 @@ def convergence(metrics: Sequence[dict], evaluation: Evaluation | None) -> Figur
 def error_over_parameters(evaluation: Evaluation) -> Figure:
     """Relative L2 error at each held-out μ against each of its coordinates, with both baselines at the same μ."""
     names = list(evaluation.by_parameter[0].mu)
-    figure, panels = _axes(1, len(names), (5 * len(names), 3.8))
+    figure, panels = _axes(1, len(names), (5.0 * len(names), 3.8))
     for panel, name in zip(np.atleast_1d(panels), names, strict=True):
         rows = sorted(evaluation.by_parameter, key=lambda row: row.mu[name])
         values = [row.mu[name] for row in rows]
