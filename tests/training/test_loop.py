@@ -107,7 +107,7 @@ def test_a_run_cut_anywhere_ends_with_the_same_bits(tmp_path, monkeypatch):
     def after(*chunks: int) -> TrainingState:
         state = start()
         for count in chunks:
-            state, _ = program(state, count, STEPS)
+            state, _ = program(state, count, float(STEPS))
         return state
 
     whole = after(STEPS)
@@ -123,7 +123,7 @@ def test_a_run_cut_anywhere_ends_with_the_same_bits(tmp_path, monkeypatch):
     saved = checkpoints.newest(template)
     assert saved is not None
     assert bits(saved[0]) == bits(state)
-    resumed, _ = program(saved[0], STEPS - 7, STEPS)
+    resumed, _ = program(saved[0], STEPS - 7, float(STEPS))
     assert bits(resumed) == bits(whole), "resumed from a file"
 
     for seconds in (1e-9, 1e9):  # one step a call; after the first, all of them in one

@@ -21,8 +21,9 @@ class Derivatives:
         self.__dict__.update(terms, value=value)
 
     def __getattr__(self, name: str) -> Scalar:
+        there = ", ".join(sorted(known for known in self.__dict__ if not known.startswith("_")))
         raise InputError(
-            f"residual reads u.{name}, which is not there; it has {', '.join(sorted(self.__dict__))}. "
+            f"residual reads u.{name}, which is not there; it has {there}. "
             f'Declare it: terms = {{"{name}": prism.Laplacian()}}'
         )
 

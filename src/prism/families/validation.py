@@ -14,7 +14,7 @@ from prism.families.family import Derivatives, Family
 from prism.networks import NONE, Architecture, Model
 from prism.operators import Operator
 from prism.parameters import ParameterSpace
-from prism.residuals import residual
+from prism.residuals import constrained_constant, residual
 from prism.shapes import Key, Scalar
 
 PAIRS = 8
@@ -79,6 +79,8 @@ def _check_trace(family: Family, key: Key) -> set[str]:
     number = jnp.zeros(())
     terms = dict.fromkeys(family.terms, number)
     _check_scalar(f"residual of {_name(family)}", traced, x, mu, number, terms)
+    constrained = lambda x, mu: constrained_constant(family, x, mu, number)
+    _check_scalar(f"constraint of {_name(family)}", constrained, x, mu)
     if family.has_exact:
         exact = lambda x, mu: jnp.asarray(family.exact(x, family.parameters.named(mu)))
         _check_scalar(f"exact of {_name(family)}", exact, x, mu)
