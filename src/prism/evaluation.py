@@ -19,9 +19,8 @@ from jaxtyping import Array
 
 from prism.families.family import Family
 from prism.networks.model import Model
-from prism.residuals import solution_value
+from prism.residuals import constrained_constant, solution_value
 from prism.shapes import Key
-from prism.taylor import Jet
 
 POINTS, PARAMETERS = 20_000, 100
 """The paper's evaluation, section 5.1."""
@@ -138,21 +137,17 @@ def _stream(model: Model, family: Family, parameters: Array, key: Key, count: in
 @eqx.filter_jit
 def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers: Array) -> Sample:
     nodes, weights = family.parameters.quadrature(NODES)
-    constraint, named = family.constraint(), family.parameters.named
+    named = family.parameters.named
     points = jax.vmap(lambda number: family.domain.sample(jax.random.fold_in(key, number)))(numbers)
     index = numbers % parameters.shape[0]
 
-    def constrained(x: Array, mu: Array, constant: float) -> Array:
-        network = Jet(jnp.full((), constant), (), None, jnp.zeros(0))
-        return constraint.apply(network, x, named(mu), None).value
-
     def one(x: Array, which: Array) -> Sample:
         mu = parameters[which]
-        at_rest = constrained(x, mu, 0.0)
+        at_rest = constrained_constant(family, x, mu, jnp.zeros(()))
         return Sample(
             exact=family.exact(x, named(mu)),
             predicted=solution_value(model, family, x, mu),
-            factor=constrained(x, mu, 1.0) - at_rest,
+            factor=constrained_constant(family, x, mu, jnp.ones(())) - at_rest,
             at_rest=at_rest,
             blind=jnp.zeros(()),
             affine=family.affine(x, named(mu)) if family.has_affine else None,

@@ -18,6 +18,7 @@ from prism.families.family import Derivatives, Family
 from prism.networks.model import Model
 from prism.operators import Operator
 from prism.shapes import Key, Parameter, Point, Scalar
+from prism.taylor import Jet
 
 
 def frames(family: Family) -> list[dict[str, Operator]]:
@@ -50,6 +51,12 @@ def derivatives(model: Model, family: Family, estimator: Estimator, x: Point, mu
 def solution_value(model: Model, family: Family, x: Point, mu: Parameter) -> Scalar:
     """u(x; μ) alone."""
     network = model.point(x, mu)
+    return family.constraint().apply(network, x, family.parameters.named(mu), None).value
+
+
+def constrained_constant(family: Family, x: Point, mu: Parameter, constant: Scalar) -> Scalar:
+    """u(x; μ) where the network is this constant: what the constraint alone makes of it."""
+    network = Jet(constant, (), None, jnp.zeros(0, constant.dtype))
     return family.constraint().apply(network, x, family.parameters.named(mu), None).value
 
 

@@ -33,9 +33,9 @@ CALIBRATION_POINTS = 64
 
 @dataclass(frozen=True)
 class Settings:
-    """How a family is solved; the budget apart."""
+    """How a family is solved, the budget apart. Without an estimator the default for the dimension is taken."""
 
-    estimator: Estimator
+    estimator: Estimator | None = None
     optimiser: Optimiser = field(default_factory=Adam)
     architecture: Architecture = field(default_factory=Architecture)
     sampling: Sampling = field(default_factory=Sampling)
@@ -163,11 +163,11 @@ def _with_points(settings: Settings, count: int) -> Settings:
 def first_state(family: Family, settings: Settings) -> TrainingState:
     """A network in the units of the problem, before the first step."""
     model = Model.create(settings.architecture, family.domain, family.parameters, stream(settings.seed, MODEL))
-    sampling = settings.sampling
+    sampling, estimator = settings.sampling, settings.estimator or default_estimator(family)
     small = _with_points(settings, min(sampling.points, CALIBRATION_POINTS)).sampling
-    objective = Objective(family, settings.estimator, jnp.ones(()), small, settings.independent)
+    objective = Objective(family, estimator, jnp.ones(()), small, settings.independent)
     model, objective = calibrate(model, objective, stream(settings.seed, CALIBRATION))
-    objective = Objective(family, settings.estimator, objective.scale, sampling, settings.independent)
+    objective = Objective(family, estimator, objective.scale, sampling, settings.independent)
     return TrainingState.create(model, settings.optimiser, objective, stream(settings.seed, TRAINING))
 
 
@@ -278,16 +278,16 @@ def solve(
     progress: bool = True,
 ) -> Solution:
     """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`."""
+    if not isinstance(family, Family):
+        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     if steps is None and minutes is None:
         minutes = 1.0
     settings = Settings(
-        estimator or default_estimator(family),
+        estimator,
         optimiser or Adam(),
         architecture or Architecture(),
         sampling or Sampling(),
         independent,
         seed,
     )
-    if not isinstance(family, Family):
-        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     return execute(family, settings, Budget(steps, minutes), show=progress).solution
