@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism.errors import InputError
-from prism.storage import write_file
+from prism.storage import INCOMPLETE, write_file
+
+FILES = ("config.json", "environment.json", "metrics.jsonl", "report.json")
+DIRECTORIES = ("checkpoints", "model", "plots")
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,14 @@ class RunDirectory:
     @staticmethod
     def new(path: Path, force: bool) -> "RunDirectory":
         """Where a new run may write; one in use is refused unless forced. Nothing is touched before `begin`."""
-        if path.is_dir() and any(path.iterdir()) and not force:
+        entries = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+        used = [name for name in entries if not name.startswith(INCOMPLETE)]
+        foreign = [] if "config.json" in used else [name for name in used if name in FILES + DIRECTORIES]
+        if force and foreign:
+            raise InputError(
+                f"{path} holds {foreign[0]} but is no run of prism, and is left alone; choose another --out"
+            )
+        if used and not force:
             raise InputError(
                 f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
             )
@@ -60,9 +70,10 @@ class RunDirectory:
 
     def clear(self) -> None:
         """Remove an earlier run's own files, and nothing else."""
-        for name in ("config.json", "environment.json", "metrics.jsonl", "report.json"):
-            (self.path / name).unlink(missing_ok=True)
-        for name in ("checkpoints", "model", "plots"):
+        for file in (*self.path.glob(f"{INCOMPLETE}*"), *(self.path / name for name in FILES)):
+            if file.is_file():
+                file.unlink()
+        for name in DIRECTORIES:
             _remove_tree(self.path / name)
 
     def write_json(self, name: str, content: Mapping[str, object]) -> None:
