@@ -28,9 +28,7 @@ class RunDirectory:
         used = [name for name in entries if not name.startswith(INCOMPLETE)]
         foreign = [] if "config.json" in used else [name for name in used if name in FILES + DIRECTORIES]
         if force and foreign:
-            raise InputError(
-                f"{path} holds {foreign[0]} but is no run of prism, and is left alone; choose another --out"
-            )
+            raise InputError(f"{path} holds {foreign[0]} but is no run; it is left alone, choose another --out")
         if used and not force:
             raise InputError(
                 f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
