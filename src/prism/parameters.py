@@ -39,7 +39,7 @@ class ParameterSpace(eqx.Module):
             if not math.isfinite(low) or not math.isfinite(high):
                 raise InputError(f"the bounds of {name} are ({low:g}, {high:g}); give finite numbers")
             if low == high:
-                raise InputError(f"the bounds of {name} are both {low:g}; give an interval, or fix it in the residual")
+                raise InputError(f"the bounds of {name} are ({low:g}, {high:g}), one value; give an interval")
             if low > high:
                 raise InputError(
                     f"the bounds of {name} are ({low:g}, {high:g}); give the lower one first, ({high:g}, {low:g})"

@@ -156,4 +156,7 @@ def calibrate(model: Model, objective: Objective, key: Key) -> tuple[Model, Obje
 
 
 def _root_mean_square(values: Float[Array, "..."]) -> Scalar:
-    return jnp.sqrt(jnp.mean(values * values))
+    """Of the finite values: one bad point must not decide the units of a run."""
+    finite = jnp.isfinite(values)
+    squares = jnp.where(finite, values * values, 0.0)
+    return jnp.sqrt(jnp.sum(squares) / jnp.maximum(jnp.sum(finite), 1))
