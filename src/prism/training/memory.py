@@ -44,6 +44,10 @@ def _meminfo_available() -> int:
 
 
 def peak_rss_megabytes() -> float:
-    """The largest resident size of this process so far."""
+    """The largest resident size of this process so far (VmHWM: `getrusage` would inherit a parent's across exec)."""
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.exists() else []:
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)
