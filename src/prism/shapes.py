@@ -1,6 +1,6 @@
 """The shapes that occur, named once."""
 
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 Scalar = Float[Array, ""]
 Point = Float[Array, "coordinates"]
@@ -9,7 +9,6 @@ Hidden = Float[Array, "width"]
 Vector = Float[Array, "n"]
 Matrices = tuple[Float[Array, "_ _"], ...]
 Vectors = tuple[Float[Array, "_"], ...]
-Indices = Int[Array, "n"]
 Key = PRNGKeyArray
 
-__all__ = ["Hidden", "Indices", "Key", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]
+__all__ = ["Hidden", "Key", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]
