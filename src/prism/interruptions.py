@@ -25,5 +25,5 @@ class Interruptions:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
-            raise KeyboardInterrupt
+            raise SystemExit(128 + number)
         self.signal = number

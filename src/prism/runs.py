@@ -97,9 +97,10 @@ def execute(
     show: bool = True,
 ) -> Outcome:
     """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
+    begun = time.perf_counter()
     check_family(family, stream(settings.seed, CHECK))
     with Interruptions() as asked:
-        run = _prepare(family, settings, record)
+        run = _prepare(family, settings, record, begun)
         with ProgressBar(budget, show) as bar:
             progress = _follow(run, budget, bar, asked)
     outcome = _outcome(run, progress, asked.signal, None)
@@ -129,24 +130,20 @@ class _Run:
             self.checkpoints.save(int(state.step), state, record)
 
 
-def _prepare(family: Family, settings: Settings, record: Record | None) -> _Run:
+def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
-    begun = time.perf_counter()
     points = settings.sampling.points
     shapes = lambda count: eqx.filter_eval_shape(first_state, family, _with_points(settings, count))
     program = compile_within_memory(shapes, settings.optimiser, points)
-    compile_seconds = time.perf_counter() - begun
-    seconds, saved, checkpoints = compile_seconds, None, None
+    saved, checkpoints = None, None
     if record is not None:
         record.directory.begin(record.config, record.resume)
         checkpoints = Checkpoints(record.directory.checkpoints)
         saved = checkpoints.newest(shapes(points)) if record.resume else None
-    if saved is None:
-        state = first_state(family, settings)
-    else:
-        state, spent = saved
-        seconds += spent["seconds"]
-        compile_seconds += spent["compile_seconds"]
+    state, spent = saved or (first_state(family, settings), {"seconds": 0.0, "compile_seconds": 0.0})
+    compile_seconds = time.perf_counter() - begun
+    seconds = spent["seconds"] + compile_seconds
+    compile_seconds += spent["compile_seconds"]
     directory = None if record is None else record.directory
     if directory is not None:
         directory.rewind_metrics(int(state.step))
@@ -194,11 +191,20 @@ def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -
 
 
 def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
-    """The newest checkpoint of a failing run; without one its state, which no failed step has touched."""
+    """The newest checkpoint of a failing run, the one before where that has been tried already; without any its
+    state, which no failed step has touched."""
+    tried: list[int] = []
 
     def restore(state: TrainingState) -> TrainingState:
-        saved = None if run.checkpoints is None else run.checkpoints.newest(state)
-        return state if saved is None else saved[0]
+        if run.checkpoints is None:
+            return state
+        saved = run.checkpoints.newest(state)
+        while saved is not None and int(saved[0].step) in tried:
+            saved = run.checkpoints.newest(state, before=int(saved[0].step))
+        if saved is None:
+            return state
+        tried.append(int(saved[0].step))
+        return saved[0]
 
     return restore
 

@@ -91,10 +91,10 @@ class RunDirectory:
         """The whole lines; one cut off by a crash is left out."""
         file = self.path / "metrics.jsonl"
         records = []
-        for line in file.read_text().splitlines() if file.exists() else []:
+        for line in file.read_bytes().splitlines() if file.exists() else []:
             try:
                 records.append(json.loads(line))
-            except ValueError:
+            except ValueError:  # malformed, or not text
                 break
         return records
 

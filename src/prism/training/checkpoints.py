@@ -53,13 +53,13 @@ class Checkpoints:
         for path in earlier[self.keep - 1 :]:
             storage.remove_directory(path)
 
-    def newest(self, template: State) -> tuple[State, dict[str, Any]] | None:
-        """The state and record of the newest whole checkpoint, or None where there is none.
+    def newest(self, template: State, before: int | None = None) -> tuple[State, dict[str, Any]] | None:
+        """The state and record of the newest whole checkpoint (of a step before `before`), or None without one.
 
         A damaged checkpoint is passed over with a warning. One that is whole but belongs to another template
         (a network of another width, say) raises InputError: resuming from an older one would hide it.
         """
-        paths = self._newest_first()
+        paths = [path for path in self._newest_first() if before is None or _step(path) < before]
         for path in paths:
             try:
                 return _load(path, template)
