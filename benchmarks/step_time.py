@@ -35,11 +35,13 @@ from prism.families import SineGordon
 from prism.networks import CONCAT, FILM, NONE, Architecture, Model
 from prism.reporting.records import environment
 from prism.residuals import Batch, Sampling
-from prism.runs import Settings, first_state
+from prism.runs import first_state
+from prism.settings import Settings
 from prism.storage import write_file
 from prism.streams import PROBLEM, stream
 from prism.training.advance import TrainingState
 from prism.training.memory import compiled_bytes, peak_rss_megabytes
+from prism.training.optimisers import Adam
 from prism.training.program import Program
 
 POINTS, DIRECTIONS = 100, 16
@@ -115,9 +117,10 @@ class Entrant:
         family = SineGordon.create(dimension, stream(0, PROBLEM))
         settings = Settings(
             Coordinates(DIRECTIONS),
-            architecture=Architecture(modulation=VARIANTS[name]),
-            sampling=Sampling(POINTS, POINTS, crossed=False),
-        )
+            Adam(),
+            Architecture(modulation=VARIANTS[name], affine=0),
+            Sampling(POINTS, POINTS, crossed=False),
+        ).completed(family)
         state = first_state(family, settings)
         if name == "jet":
             state = eqx.tree_at(lambda s: s.objective, state, OneHotJet(family, state.objective.scale))

@@ -2,10 +2,13 @@
 
 import os
 
+os.environ.setdefault("MPLBACKEND", "Agg")
+# Tests compile much and run little.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+
 import jax
 import jaxtyping
 
-os.environ.setdefault("MPLBACKEND", "Agg")
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Before anything imports prism: modules imported earlier would go unchecked.

@@ -162,12 +162,17 @@ def network_formula(model: Model, x, mu):
     beta = jnp.zeros(total) if generator.shift_head is None else embedding @ generator.shift_head
     sigma = ACTIVATIONS[type(manifold.activation)]
     z, start = x @ model.lift.weight + model.lift.bias, 0
+    affine = jnp.zeros(())
+    if generator.slope_offset is not None:
+        slope = generator.slope_offset
+        slope = slope if generator.slope_head is None else slope + embedding @ generator.slope_head
+        z, affine = z[: generator.widths[0]], slope @ z[generator.widths[0] :]
     for index, width in enumerate(generator.widths):
         h = sigma(gamma[start : start + width] * z + beta[start : start + width])
         start += width
         if index < len(manifold.weights):
             z = manifold.weights[index] @ h + manifold.biases[index]
-    return model.amplitude * (h @ manifold.readout + manifold.offset)
+    return model.amplitude * (h @ manifold.readout + manifold.offset + affine)
 
 
 def solution_formula(model: Model, family: Terms) -> Callable:

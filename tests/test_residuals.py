@@ -136,8 +136,9 @@ def test_single_precision_stays_single_and_is_right():
 
 def constant(model: Model, level: float) -> Model:
     """The network N = level · amplitude."""
-    silent = jnp.zeros_like(model.manifold.readout), jnp.full_like(model.manifold.offset, level)
-    return eqx.tree_at(lambda m: (m.manifold.readout, m.manifold.offset), model, silent)
+    outputs = lambda m: (m.manifold.readout, m.generator.slope_head, m.generator.slope_offset)
+    silent = eqx.tree_at(outputs, model, replace_fn=jnp.zeros_like)
+    return eqx.tree_at(lambda m: m.manifold.offset, silent, jnp.full_like(model.manifold.offset, level))
 
 
 def raw(family, estimator, amplitude: float = 1.0) -> tuple[Model, Objective]:

@@ -7,10 +7,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prism.conditions import Condition, Observed, Prescribed
     from prism.constraints import Constraint, Free, HardConstraint, vanishing
-    from prism.domains import Ball, Cube, Domain, TimeCylinder, WholeSpace
+    from prism.domains import AtTime, Ball, Cube, Domain, Sphere, TimeCylinder, WholeSpace
     from prism.errors import CorruptedFile, FailedRun, InputError, PrismError
-    from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+    from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
     from prism.families.family import Derivatives, Family
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
     from prism.operators import (
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
         WeightedTrace,
     )
     from prism.parameters import LogUniform, ParameterSpace, Uniform
-    from prism.residuals import Sampling
+    from prism.residuals import Sampling, Slopes
     from prism.runs import solve
     from prism.solution import Solution
     from prism.training.optimisers import Adam, Optimiser
+    from prism.training.spring import Spring
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "domains": ("Domain", "Ball", "Cube", "WholeSpace", "TimeCylinder"),
+    "domains": ("Domain", "Ball", "Sphere", "Cube", "WholeSpace", "TimeCylinder", "AtTime"),
     "parameters": ("ParameterSpace", "Uniform", "LogUniform"),
     "operators": (
         "Operator",
@@ -40,14 +42,17 @@ _HOMES = {
         "Biharmonic",
         "WeightedTrace",
         "Partial",
+        "Prescribed",
         "TimeDerivative",
     ),
     "constraints": ("Constraint", "Free", "HardConstraint", "vanishing"),
+    "conditions": ("Condition", "Prescribed", "Observed"),
     "families.family": ("Family", "Derivatives"),
-    "estimators": ("Estimator", "Exact", "Coordinates", "Rademacher", "Gaussian"),
+    "estimators": ("Estimator", "Exact", "Coordinates", "Rademacher", "Gaussian", "Gram"),
     "networks": ("Architecture", "FILM", "SCALE", "SHIFT", "CONCAT", "NONE"),
-    "residuals": ("Sampling",),
+    "residuals": ("Sampling", "Slopes"),
     "training.optimisers": ("Optimiser", "Adam"),
+    "training.spring": ("Spring",),
     "runs": ("solve",),
     "solution": ("Solution",),
     "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
@@ -57,9 +62,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Adam",
     "Architecture",
+    "AtTime",
     "Ball",
     "Biharmonic",
     "CONCAT",
+    "Condition",
     "Constraint",
     "Coordinates",
     "CorruptedFile",
@@ -74,21 +81,27 @@ __all__ = [
     "Free",
     "Gaussian",
     "GradientNormSquared",
+    "Gram",
     "HardConstraint",
     "InputError",
     "Laplacian",
     "LogUniform",
     "NONE",
+    "Observed",
     "Operator",
     "Optimiser",
     "ParameterSpace",
     "Partial",
+    "Prescribed",
     "PrismError",
     "Rademacher",
     "SCALE",
     "SHIFT",
     "Sampling",
+    "Slopes",
     "Solution",
+    "Sphere",
+    "Spring",
     "TimeCylinder",
     "TimeDerivative",
     "Uniform",

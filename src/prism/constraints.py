@@ -24,6 +24,9 @@ Field = Callable[[Point, Named], Scalar]
 class Constraint(eqx.Module):
     """What every candidate u satisfies by its form."""
 
+    radial = False
+    """Whether it knows x through |x|² alone, so that directions need no more than their products with x."""
+
     @abc.abstractmethod
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         """The jet of u from the jet of N, along the same directions; without any, its value alone."""
@@ -32,6 +35,8 @@ class Constraint(eqx.Module):
 class Free(Constraint):
     """u = N."""
 
+    radial = True
+
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         return network
 
@@ -39,6 +44,7 @@ class Free(Constraint):
 class VanishingOnSphere(Constraint):
     """u = (1 − |x|²/R²)·N.  Along v:  a_1 = −2 x·v/R²,  a_2 = −|v|²/R²,  nothing beyond."""
 
+    radial = True
     radius: float = eqx.field(static=True)
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from prism.shapes import Point, Vector
+from prism.errors import InputError
+from prism.shapes import Point, Scalar, Vector
 
 
 class Directions(eqx.Module):
@@ -28,6 +29,10 @@ class Directions(eqx.Module):
     @abc.abstractmethod
     def scaled(self, diagonal: Point) -> "Directions":
         """diag(s) v_j."""
+
+    @abc.abstractmethod
+    def mapped(self, matrix: Float[Array, "d m"]) -> "Directions":
+        """S v_j for a d × m matrix S."""
 
     @abc.abstractmethod
     def dense(self, coordinates: int) -> Float[Array, "n coordinates"]:
@@ -55,6 +60,9 @@ class Sparse(Directions):
     def scaled(self, diagonal: Point) -> Directions:
         return Sparse(self.indices, self.values * diagonal[self.indices])
 
+    def mapped(self, matrix: Float[Array, "d m"]) -> Directions:
+        return Dense(self.through(matrix.T))
+
     def dense(self, coordinates: int) -> Float[Array, "n coordinates"]:
         one = lambda indices, values: jnp.zeros(coordinates, values.dtype).at[indices].add(values)
         return jax.vmap(one)(self.indices, self.values)
@@ -77,8 +85,96 @@ class Dense(Directions):
     def scaled(self, diagonal: Point) -> Directions:
         return Dense(self.vectors * diagonal[None, : self.vectors.shape[1]])
 
+    def mapped(self, matrix: Float[Array, "d m"]) -> Directions:
+        return Dense(self.through(matrix.T))
+
     def dense(self, coordinates: int) -> Float[Array, "n coordinates"]:
         return jnp.pad(self.vectors, ((0, 0), (0, coordinates - self.vectors.shape[1])))
+
+
+class Spanned(Directions):
+    """All of R^m as a lift A (m × h) sees it: m_j in an orthonormal basis Q of A's columns, then the two directions
+
+        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y   (what is left of the point y),   and one orthogonal to A and to y,
+
+    along which the lifted network does not change, but a constraint that knows |x|² does. With AᵀA = CᵀC, Q = A C⁻¹
+    is never formed. Where directions are mapped by S (Tr(SSᵀD²u)), y = Sᵀx and A = SᵀW.
+    """
+
+    lift: Float[Array, "m width"]
+    inverse: Float[Array, "width width"]
+    mix: Float[Array, "*batch n width"]
+    y: Point
+    stretch: Float[Array, "..."] | None = None
+
+    def through(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "n_and_2 width"]:
+        pulled = self._pull(matrix)
+        inside = self.inverse.T @ (self.lift.T @ pulled)
+        beyond = self.y @ pulled - self.along @ inside
+        point = beyond / jnp.maximum(self.distance, 1e-30)
+        return jnp.concatenate([self.mix @ inside, point[None], jnp.zeros_like(point)[None]])
+
+    def inner(self, x: Point) -> Vector:
+        distance = self.distance
+        return jnp.concatenate([self.mix @ self.along, distance[None], jnp.zeros_like(distance)[None]])
+
+    def squared_norms(self) -> Vector:
+        if self.stretch is None:
+            inside = jnp.sum(self.mix * self.mix, axis=1)
+            return jnp.concatenate([inside, jnp.ones(2, inside.dtype)])
+        basis = self.basis()
+        inside = jnp.sum((basis @ self.mix.T) ** 2, axis=0)
+        beyond = (jnp.sum(self.stretch**2) - jnp.sum(basis**2)) / (self.lift.shape[0] - self.lift.shape[1])
+        return jnp.concatenate([inside, beyond[None], beyond[None]])
+
+    def basis(self) -> Float[Array, "d width"]:
+        """S Q: the directions of the basis as vectors of the space."""
+        return self._push(self.lift @ self.inverse)
+
+    def vectors(self, coordinates: int) -> Float[Array, "n_and_2 coordinates"]:
+        """The directions as vectors; of the last only that no lift sees it is known, so it is zero here."""
+        outside = self.y - (self.lift @ (self.inverse @ self.along))
+        outside = self._push((outside / jnp.maximum(self.distance, 1e-30))[:, None])
+        whole = jnp.concatenate([self.mix @ self.basis().T, outside.T, jnp.zeros_like(outside.T)])
+        return jnp.pad(whole, ((0, 0), (0, coordinates - whole.shape[1])))
+
+    def scaled(self, diagonal: Point) -> Directions:
+        return Spanned(self.lift, self.inverse, self.mix, self.y, diagonal)
+
+    def mapped(self, matrix: Float[Array, "d m"]) -> Directions:
+        return Spanned(self.lift, self.inverse, self.mix, self.y, matrix)
+
+    def dense(self, coordinates: int) -> Float[Array, "n coordinates"]:
+        raise InputError(
+            "Gram needs a constraint in closed form, such as vanishing(Ball(d)); with a HardConstraint of your own "
+            "use Exact() or Coordinates(n)"
+        )
+
+    @property
+    def along(self) -> Float[Array, "width"]:
+        """Qᵀ y."""
+        return (self.y @ self.lift) @ self.inverse
+
+    @property
+    def distance(self) -> Scalar:
+        """|y⊥|, with a derivative of zero where it vanishes."""
+        along = self.along
+        squared = jnp.sum(self.y * self.y) - jnp.sum(along * along)
+        there = squared > 1e-30
+        return jnp.where(there, jnp.sqrt(jnp.where(there, squared, 1.0)), 0.0)
+
+    def _pull(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "m width"]:
+        """Sᵀ M."""
+        if self.stretch is None:
+            return matrix[: self.lift.shape[0]]
+        rows = matrix[: self.stretch.shape[0]]
+        return self.stretch[:, None] * rows if self.stretch.ndim == 1 else self.stretch.T @ rows
+
+    def _push(self, matrix: Float[Array, "m width"]) -> Float[Array, "d width"]:
+        """S M."""
+        if self.stretch is None:
+            return matrix
+        return self.stretch[:, None] * matrix if self.stretch.ndim == 1 else self.stretch @ matrix
 
 
 class Decomposition(eqx.Module):

@@ -58,6 +58,25 @@ class Ball(Domain):
         return direction * (radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
 
 
+class Sphere(Domain):
+    """|x| = R, uniform: the surface of a ball, for conditions on it."""
+
+    dimension: int = eqx.field(static=True)
+    radius: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("radius of a sphere", self.radius)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.radius, self.radius
+
+    def sample(self, key: Key) -> Point:
+        direction = jax.lax.optimization_barrier(normals(key, self.dimension))
+        return direction * (self.radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+
+
 class Cube(Domain):
     """[low, high]^d, uniform."""
 
@@ -123,6 +142,28 @@ class TimeCylinder(Domain):
         space_key, time_key = jax.random.split(key)
         time = self.horizon * jax.random.uniform(time_key, (1,))
         return jnp.concatenate([self.space.sample(space_key), time])
+
+
+class AtTime(Domain):
+    """(x, t) of a time cylinder at one fixed t: where initial values are given."""
+
+    cylinder: TimeCylinder
+    time: float = eqx.field(static=True, default=0.0)
+
+    @property
+    def dimension(self) -> int:
+        return self.cylinder.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.cylinder.coordinates
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.cylinder.bounds
+
+    def sample(self, key: Key) -> Point:
+        return self.cylinder.sample(key).at[-1].set(self.time)
 
 
 def _check_dimension(dimension: int) -> None:

@@ -8,6 +8,7 @@ part of δ_ij δ_kl (order 4, the biharmonic). Everything else about an operator
 | Exact | full Taylor mode, forward Laplacian |
 | Coordinates(n) | SDGD (Hu et al. 2023), sparse STDE (Shi et al. 2024) |
 | Rademacher(n), Gaussian(n) | HTE (Hu et al. 2023), dense STDE |
+| Gram(), Gram(n) | new here: the Gram matrix of the lift, exact at any d, or n directions drawn from it |
 """
 
 import abc
@@ -16,11 +17,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
-from prism.directions import Decomposition, Dense, Sparse, along_axes
+from prism.directions import Decomposition, Dense, Spanned, Sparse, along_axes
 from prism.errors import InputError
-from prism.shapes import Key
+from prism.shapes import Key, Point
+
+
+class View(eqx.Module):
+    """What the network sees of the space: the rows of the lift, and the point."""
+
+    weight: Float[Array, "d width"]
+    x: Point
 
 
 class Estimator(eqx.Module):
@@ -35,17 +43,17 @@ class Estimator(eqx.Module):
         """The orders of the isotropic tensors that it decomposes without bias."""
 
     @abc.abstractmethod
-    def draw(self, order: int, dimension: int, key: Key) -> Decomposition:
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
         """A decomposition of the isotropic tensor, exact or with that mean."""
 
-    def decompose(self, order: int, dimension: int, key: Key) -> Decomposition:
-        """`draw`, refused where it would be biased."""
+    def decompose(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        """`draw`, refused where it would be biased. `view` is where from, for estimators that look at the network."""
         if order not in self.unbiased_orders:
             good = [name for name, example in EXAMPLES.items() if order in example.unbiased_orders]
             raise InputError(
                 f"{type(self).__name__} is biased for an operator of order {order}; use {' or '.join(good)}"
             )
-        return self.draw(order, dimension, key)
+        return self.draw(order, dimension, key, view)
 
 
 class Exact(Estimator):
@@ -57,7 +65,7 @@ class Exact(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4})
 
-    def draw(self, order: int, dimension: int, key: Key) -> Decomposition:
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
         return _subset_decomposition(order, dimension, jnp.arange(dimension))
 
 
@@ -74,7 +82,7 @@ class Coordinates(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4} if self.count > 1 else {2})
 
-    def draw(self, order: int, dimension: int, key: Key) -> Decomposition:
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
         if self.count > dimension:
             raise InputError(
                 f"Coordinates({self.count}) asks for more than the {dimension} coordinates there are; use Exact()"
@@ -95,7 +103,7 @@ class Rademacher(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2})
 
-    def draw(self, order: int, dimension: int, key: Key) -> Decomposition:
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
         signs = jax.random.rademacher(key, (self.count, dimension), dtype=float)
         return Decomposition(Dense(signs), jnp.full(self.count, 1.0 / self.count))
 
@@ -113,10 +121,60 @@ class Gaussian(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4})
 
-    def draw(self, order: int, dimension: int, key: Key) -> Decomposition:
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
         moment = {2: 1.0, 4: 3.0}[order]
         vectors = jax.random.normal(key, (self.count, dimension))
         return Decomposition(Dense(vectors), jnp.full(self.count, 1.0 / (moment * self.count)))
+
+
+class Gram(Estimator):
+    """Directions in the span of the lift: with WᵀW = CᵀC,  Δ_x N = tr(H_z WᵀW) = Σ_j D²N along the rows of C.
+
+    The h rows of C replace d coordinates without any variance; `Gram(n)` takes n random signs of them. The rest
+    of the space, where only the constraint varies, is two directions more. In fewer dimensions than the lift has
+    channels, the coordinates themselves are the smaller set.
+    """
+
+    count: int | None = eqx.field(static=True, default=None)
+    shared: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        if self.count is not None:
+            _check_count("Gram", self.count)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2})
+
+    def draw(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
+        if view is None:
+            raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
+        width = view.weight.shape[1]
+        if dimension <= width + 1:
+            plain = Exact() if self.count is None else Rademacher(self.count)
+            return plain.draw(order, dimension, key)
+        lift = jax.lax.stop_gradient(view.weight)
+        mix, weight = jnp.eye(width), 1.0
+        if self.count is not None:
+            mix, weight = jax.random.rademacher(key, (self.count, width), dtype=float), 1.0 / self.count
+        beyond = jnp.asarray([1.0, dimension - width - 1.0])
+        weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
+        return Decomposition(Spanned(lift, inverse_root(lift.T @ lift), mix.astype(lift.dtype), view.x), weights)
+
+
+def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width"]:
+    """C⁻¹ with CᵀC = G, for a G that may be singular: its columns are normalised and its diagonal raised by rounding.
+
+    A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
+    """
+    width = gram.shape[0]
+    diagonal = jnp.diagonal(gram)
+    size = jnp.where(diagonal > 0, jax.lax.rsqrt(jnp.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    jitter = width * jnp.finfo(gram.dtype).eps
+    normal = size[:, None] * gram * size[None] + jitter * jnp.eye(width, dtype=gram.dtype)
+    lower = jnp.linalg.cholesky(normal)
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.diag(size), lower=True)
+    return inverse.T
 
 
 def random_subset(key: Key, dimension: int, count: int) -> Int[Array, "n"]:
@@ -169,4 +227,5 @@ EXAMPLES: dict[str, Estimator] = {
     "Coordinates(n)": Coordinates(2),
     "Rademacher(n)": Rademacher(1),
     "Gaussian(n)": Gaussian(1),
+    "Gram()": Gram(),
 }

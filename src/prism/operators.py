@@ -14,18 +14,26 @@ from fractions import Fraction
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
-from prism.directions import Decomposition, Dense, Sparse, along_axes
+from prism.directions import Decomposition, Sparse, along_axes
 from prism.domains import Domain, TimeCylinder
 from prism.errors import InputError
-from prism.estimators import Estimator
+from prism.estimators import Estimator, View
 from prism.parameters import Named
 from prism.shapes import Key, Point, Scalar
 from prism.taylor import Jet
 
+Weight = Float[Array, "coordinates width"] | None
+
 
 class Operator(eqx.Module):
     """A differential operator at one point."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its directions are the same at every x and μ (under one key)."""
+        return True
 
     @property
     @abc.abstractmethod
@@ -43,8 +51,10 @@ class Operator(eqx.Module):
         """What its directions depend on; operators with equal frames share them."""
 
     @abc.abstractmethod
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
-        """Directions and weights at x and μ."""
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
+        """Directions and weights at x and μ; `weight` is the lift's, for estimators that look at it."""
 
     def read(self, u: Jet) -> Scalar:
         """K! Σ_j w_j c_K(j)."""
@@ -62,8 +72,10 @@ class Laplacian(Operator):
     def frame(self) -> Hashable:
         return "isotropic, order 2"
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
-        return estimator.decompose(2, domain.dimension, key)
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
+        return estimator.decompose(2, domain.dimension, key, _view(domain, weight, x))
 
 
 class GradientNormSquared(Operator):
@@ -81,8 +93,10 @@ class GradientNormSquared(Operator):
     def frame(self) -> Hashable:
         return "isotropic, order 2"
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
-        return estimator.decompose(2, domain.dimension, key)
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
+        return estimator.decompose(2, domain.dimension, key, _view(domain, weight, x))
 
     def read(self, u: Jet) -> Scalar:
         slopes = u.lower[0]
@@ -100,14 +114,20 @@ class Biharmonic(Operator):
     def frame(self) -> Hashable:
         return "isotropic, order 4"
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
-        return estimator.decompose(4, domain.dimension, key)
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
+        return estimator.decompose(4, domain.dimension, key, _view(domain, weight, x))
 
 
 class WeightedTrace(Operator):
     """Tr(σσᵀ D²u) with σ(x, μ): a vector of d (its diagonal) or a d × m matrix. Directions are σ v."""
 
     sigma: Callable[[Point, Named], Point]
+
+    @property
+    def fixed(self) -> bool:
+        return False
 
     @property
     def order(self) -> int:
@@ -117,17 +137,23 @@ class WeightedTrace(Operator):
     def frame(self) -> Hashable:
         return "trace", id(self.sigma)
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
         sigma = jnp.asarray(self.sigma(x, mu))
         if sigma.ndim not in (1, 2) or sigma.shape[0] != domain.dimension:
             raise InputError(
                 f"σ(x, μ) has shape {sigma.shape}; return ({domain.dimension},) for a diagonal or "
                 f"({domain.dimension}, m) for a matrix"
             )
-        isotropic = estimator.decompose(2, sigma.shape[-1], key)
+        view = _view(domain, weight, x)
         if sigma.ndim == 1:
+            seen = view and View(sigma[:, None] * view.weight, sigma * view.x)
+            isotropic = estimator.decompose(2, domain.dimension, key, seen)
             return Decomposition(isotropic.directions.scaled(sigma), isotropic.weights)
-        return Decomposition(Dense(isotropic.directions.through(sigma.T)), isotropic.weights)
+        seen = view and View(sigma.T @ view.weight, sigma.T @ view.x)
+        isotropic = estimator.decompose(2, sigma.shape[1], key, seen)
+        return Decomposition(isotropic.directions.mapped(sigma), isotropic.weights)
 
 
 class Partial(Operator):
@@ -157,7 +183,9 @@ class Partial(Operator):
         distinct = tuple(sorted(set(self.axes)))
         return ("axis", distinct) if len(distinct) == 1 else ("mixed", self.axes)
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
         if self.axes[-1] >= domain.coordinates:
             raise InputError(
                 f"Partial{self.axes} names coordinate {self.axes[-1]}; a point has {domain.coordinates} (from 0)"
@@ -185,12 +213,19 @@ class TimeDerivative(Operator):
     def frame(self) -> Hashable:
         return "time"
 
-    def decompose(self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key) -> Decomposition:
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
         if not isinstance(domain, TimeCylinder):
             raise InputError(
                 f"TimeDerivative needs a time coordinate; use TimeCylinder({type(domain).__name__}(...), T)"
             )
         return along_axes(jnp.asarray([domain.coordinates - 1]), jnp.ones(1))
+
+
+def _view(domain: Domain, weight: Weight, x: Point) -> View | None:
+    """The space coordinates of lift and point."""
+    return None if weight is None else View(weight[: domain.dimension], x[: domain.dimension])
 
 
 def polarise(multi_index: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

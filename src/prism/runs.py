@@ -3,14 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from prism import storage
 from prism.errors import InputError
-from prism.estimators import Coordinates, Estimator, Exact
+from prism.estimators import Estimator
 from prism.evaluation import Evaluation, evaluate, quick_error
 from prism.families.family import Family
 from prism.families.validation import check_family
@@ -18,30 +18,18 @@ from prism.interruptions import Interruptions
 from prism.networks import Architecture, Model
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.residuals import Objective, Sampling, calibrate
+from prism.residuals import Objective, Sampling, Slopes, calibrate
+from prism.settings import Completed, Settings
 from prism.solution import Solution
 from prism.streams import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
 from prism.training.memory import peak_rss_megabytes
-from prism.training.optimisers import Adam, Optimiser
+from prism.training.optimisers import Optimiser
 from prism.training.program import Program, compile_within_memory
 
 CALIBRATION_POINTS = 64
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a family is solved, the budget apart. Without an estimator the default for the dimension is taken."""
-
-    estimator: Estimator | None = None
-    optimiser: Optimiser = field(default_factory=Adam)
-    architecture: Architecture = field(default_factory=Architecture)
-    sampling: Sampling = field(default_factory=Sampling)
-    independent: bool = False
-    seed: int = 0
-    checkpoint_seconds: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -75,11 +63,6 @@ class Outcome:
         }
 
 
-def default_estimator(family: Family) -> Estimator:
-    """Every direction where that is cheap, 16 random coordinates beyond."""
-    return Exact() if family.domain.dimension <= 16 else Coordinates(16)
-
-
 @dataclass(frozen=True)
 class Record:
     """Where a run is written down, under which configuration, and whether it goes on from there."""
@@ -91,14 +74,15 @@ class Record:
 
 def execute(
     family: Family,
-    settings: Settings,
+    chosen: Settings | Completed,
     budget: Budget,
     record: Record | None = None,
     show: bool = True,
 ) -> Outcome:
     """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
     begun = time.perf_counter()
-    check_family(family, stream(settings.seed, CHECK))
+    check_family(family, stream(chosen.seed, CHECK))
+    settings = chosen.completed(family) if isinstance(chosen, Settings) else chosen
     with Interruptions() as asked:
         run = _prepare(family, settings, record, begun)
         with ProgressBar(budget, show) as bar:
@@ -118,7 +102,7 @@ class _Run:
 
     program: Program
     state: TrainingState
-    settings: Settings
+    settings: Completed
     directory: RunDirectory | None
     checkpoints: Checkpoints | None
     seconds: float
@@ -130,10 +114,10 @@ class _Run:
             self.checkpoints.save(int(state.step), state, record)
 
 
-def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
+def _prepare(family: Family, settings: Completed, record: Record | None, begun: float) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
     points = settings.sampling.points
-    shapes = lambda count: eqx.filter_eval_shape(first_state, family, _with_points(settings, count))
+    shapes = lambda count: eqx.filter_eval_shape(first_state, family, settings.with_points(count))
     program = compile_within_memory(shapes, settings.optimiser, points)
     saved, checkpoints = None, None
     if record is not None:
@@ -150,21 +134,23 @@ def _prepare(family: Family, settings: Settings, record: Record | None, begun: f
     return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
 
 
-def _with_points(settings: Settings, count: int) -> Settings:
-    sampling = settings.sampling
-    params = sampling.params if sampling.crossed else count
-    return replace(settings, sampling=Sampling(count, params, sampling.crossed))
-
-
 @eqx.filter_jit
-def first_state(family: Family, settings: Settings) -> TrainingState:
+def first_state(family: Family, settings: Completed) -> TrainingState:
     """A network in the units of the problem, before the first step."""
     model = Model.create(settings.architecture, family.domain, family.parameters, stream(settings.seed, MODEL))
-    sampling, estimator = settings.sampling, settings.estimator or default_estimator(family)
-    small = _with_points(settings, min(sampling.points, CALIBRATION_POINTS)).sampling
-    objective = Objective(family, estimator, jnp.ones(()), small, settings.independent)
+    few = settings.with_points(min(settings.sampling.points, CALIBRATION_POINTS)).sampling
+    objective = Objective(family, settings.estimator, jnp.ones(()), few, settings.independent, settings.slopes)
     model, objective = calibrate(model, objective, stream(settings.seed, CALIBRATION))
-    objective = Objective(family, estimator, objective.scale, sampling, settings.independent)
+    objective = Objective(
+        family,
+        settings.estimator,
+        objective.scale,
+        settings.sampling,
+        settings.independent,
+        settings.slopes,
+        objective.slope_scale,
+        objective.condition_scale,
+    )
     return TrainingState.create(model, settings.optimiser, objective, stream(settings.seed, TRAINING))
 
 
@@ -193,17 +179,18 @@ def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -
 def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
     """The newest checkpoint of a failing run, the one before where that has been tried already; without any its
     state, which no failed step has touched."""
-    tried: list[int] = []
+    tried: set[int] = set()
 
     def restore(state: TrainingState) -> TrainingState:
-        if run.checkpoints is None:
-            return state
-        saved = run.checkpoints.newest(state)
-        while saved is not None and int(saved[0].step) in tried:
-            saved = run.checkpoints.newest(state, before=int(saved[0].step))
+        saved = None if run.checkpoints is None else run.checkpoints.newest(state)
+        while saved is not None and run.checkpoints is not None and int(saved[0].step) in tried:
+            older = run.checkpoints.newest(state, before=int(saved[0].step))
+            if older is None:
+                break
+            saved = older
         if saved is None:
             return state
-        tried.append(int(saved[0].step))
+        tried.add(int(saved[0].step))
         return saved[0]
 
     return restore
@@ -280,6 +267,7 @@ def solve(
     architecture: Architecture | None = None,
     sampling: Sampling | None = None,
     independent: bool = False,
+    slopes: Slopes | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> Solution:
@@ -288,12 +276,5 @@ def solve(
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     if steps is None and minutes is None:
         minutes = 1.0
-    settings = Settings(
-        estimator,
-        optimiser or Adam(),
-        architecture or Architecture(),
-        sampling or Sampling(),
-        independent,
-        seed,
-    )
+    settings = Settings(estimator, optimiser, architecture, sampling, independent, slopes, seed)
     return execute(family, settings, Budget(steps, minutes), show=progress).solution

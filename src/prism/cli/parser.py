@@ -67,16 +67,33 @@ def _add_solve(commands) -> None:
     )
     problem.add_argument("--space", metavar="LAW", help="law of the parameters: uniform or log-uniform")
     method = solve.add_argument_group("the method")
-    method.add_argument("--estimator", metavar="E", help="exact, coordinates:16, rademacher:8, gaussian:8, ...:shared")
+    method.add_argument(
+        "--estimator", metavar="E", help="gram, exact, coordinates:16, rademacher:8, gaussian:8, ...:shared"
+    )
     method.add_argument("--loss", metavar="L", help="shared (default) or independent")
-    method.add_argument("--optimiser", metavar="O", help="adam")
-    method.add_argument("--rate", type=float, metavar="R", help="first learning rate (default 1e-3)")
+    method.add_argument(
+        "--slopes", metavar="S", help="∇ₓr in Adam's loss: off (default), whole, or N random directions"
+    )
+    method.add_argument("--optimiser", metavar="O", help="spring (default: natural gradient) or adam")
+    method.add_argument("--rate", type=float, metavar="R", help="first rate (default: spring 0.5, adam 1e-3)")
+    method.add_argument("--damping", type=float, metavar="L", help="of spring's kernel, relative (default 1e-4)")
+    method.add_argument("--momentum", type=float, metavar="M", help="of spring (default 0.8)")
+    method.add_argument("--lift-step", metavar="S", help="how spring moves the lift: slopes (default), kernel, both")
     method.add_argument("--modulation", metavar="M", help="film (default), scale, shift, concat, none")
     method.add_argument("--activation", metavar="A", help="tanh (default), sin, ...; see `prism list`")
-    method.add_argument("--width", type=int, metavar="W", help="of the manifold's layers (default 128)")
-    method.add_argument("--lift-width", type=int, metavar="W", help="of the lift (default 128)")
-    method.add_argument("--depth", type=int, metavar="L", help="activated layers (default 4)")
-    method.add_argument("--points", type=int, metavar="N", help="points in a batch (default 100)")
+    method.add_argument(
+        "--width", type=int, metavar="W", help="of the manifold's layers (default: spring 64, adam 128)"
+    )
+    method.add_argument(
+        "--lift-width",
+        type=int,
+        metavar="W",
+        help="(default: spring 256, beyond 2,000 dimensions 64; adam 128)",
+    )
+    method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
+    method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 128)")
+    method.add_argument("--affine", type=int, metavar="K", help="channels of the affine part (default 4)")
+    method.add_argument("--points", type=int, metavar="N", help="in a batch (default: spring 400 or fewer, adam 100)")
     method.add_argument("--params", type=int, metavar="M", help="parameters in a batch (crossed: default 10)")
     method.add_argument("--pairing", metavar="P", help="paired (default: one parameter a point) or crossed (all pairs)")
     budget = solve.add_argument_group("the budget")

@@ -4,12 +4,16 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
 from prism.errors import InputError
+from prism.families.two_body import TwoBodyFamily
 from prism.reporting.records import RunDirectory
 from prism.runs import Outcome, Record, execute, save_model
+from prism.settings import Completed
+from prism.training.loop import Budget
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,27 +24,37 @@ def run(options: argparse.Namespace) -> int:
     if resume is not None:
         directory = RunDirectory.existing(Path(resume))
         chosen = resumed_options(given, directory.read_json("config.json"))
-        _build(chosen)
+        task = build(chosen)
     else:
         chosen = new_options(given)
-        _build(chosen)
+        task = build(chosen)
         out = Path(getattr(options, "out", None) or _fresh_name(chosen))
         directory = RunDirectory.new(out, getattr(options, "force", False))
-    return solve_into(directory, chosen, resume is not None, getattr(options, "json", False))
+    return solve_into(directory, task, resume is not None, getattr(options, "json", False))
 
 
-def _build(chosen: SolveOptions) -> None:
-    """Every option is turned into its object once before a directory is touched, so that a mistake costs nothing."""
-    chosen.build_settings()
-    chosen.build_budget()
-    chosen.build_family()
+@dataclass(frozen=True)
+class Task:
+    """What was asked, in full, and the objects it means."""
+
+    options: SolveOptions
+    family: TwoBodyFamily
+    settings: Completed
+    budget: Budget
 
 
-def solve_into(directory: RunDirectory, chosen: SolveOptions, resume: bool, as_json: bool) -> int:
+def build(chosen: SolveOptions) -> Task:
+    """Every option is turned into its object before a directory is touched, so that a mistake costs nothing."""
+    budget, family = chosen.build_budget(), chosen.build_family()
+    settings = chosen.build_settings(family)
+    return Task(chosen.resolved(settings), family, settings, budget)
+
+
+def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
-    family, settings = chosen.build_family(), chosen.build_settings()
+    chosen = task.options
     say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
-    outcome = execute(family, settings, chosen.build_budget(), Record(directory, chosen.config(), resume))
+    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume))
     if outcome.interrupted_by is not None:
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by
@@ -62,7 +76,7 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
         "scaled": chosen.scaled,
         "seed": chosen.seed,
         "optimiser": chosen.optimiser,
-        "estimator": chosen.estimator_name(),
+        "estimator": chosen.estimator,
         "modulation": chosen.modulation,
         **outcome.report(),
         "out": str(directory.path),

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import equinox as eqx
 
+from prism.conditions import Condition
 from prism.constraints import Constraint, Free
 from prism.domains import Domain
 from prism.errors import InputError
@@ -32,12 +33,14 @@ class Family(eqx.Module):
     """F(u, Du, ...; x, μ) = 0 on a domain, for every μ of a parameter space.
 
     A subclass gives `domain` (a field), `parameters`, `terms` and `residual`, all at one point and for one μ;
-    `constraint` where u is known on the boundary, `source` and `exact` where they exist.
+    `constraint` where u is known on the boundary by its form, `conditions` where it is asked for softly; `source` and
+    `exact` where they exist.
     """
 
     domain: ClassVar[Domain]
     parameters: ClassVar[ParameterSpace]
     terms: ClassVar[Mapping[str, Operator]]
+    conditions: ClassVar[Mapping[str, Condition]] = {}
 
     @abc.abstractmethod
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:

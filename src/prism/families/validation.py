@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from prism.conditions import Observed, Prescribed
 from prism.constraints import Constraint
 from prism.domains import Domain
 from prism.errors import InputError
@@ -15,7 +16,7 @@ from prism.networks import NONE, Architecture, Model
 from prism.operators import Operator
 from prism.parameters import ParameterSpace
 from prism.residuals import constrained_constant, residual
-from prism.shapes import Key, Scalar
+from prism.shapes import Key, Parameter, Scalar
 
 PAIRS = 8
 """Random pairs of a point and a parameter at which a family is tried."""
@@ -105,25 +106,30 @@ def _check_scalar(what: str, function, *arguments) -> None:
 
 def _check_values(family: Family, key: Key) -> None:
     """Finite values at random pairs, and a residual that every parameter moves."""
-    model = Model.create(
-        Architecture(lift_width=8, width=8, depth=2, modulation=NONE), family.domain, family.parameters, key
-    )
+    architecture = Architecture(8, 8, 2, 8, 1, modulation=NONE, affine=1)
     estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
-    keys = jax.random.split(key, PAIRS)
-    points, parameters = jax.vmap(family.domain.sample)(keys), jax.vmap(family.parameters.sample)(keys)
-
-    def slope(x, mu):
-        at = lambda m: residual(model, family, estimator, x, m, key)
-        return at(mu), jax.jacfwd(at)(mu)
-
     source = getattr(family, "source", None)
-    if source is not None:
-        sources = jax.vmap(lambda x, mu: source(x, family.parameters.named(mu)))(points, parameters)
+
+    def look(pair_key: Key):
+        x, mu = family.domain.sample(pair_key), family.parameters.sample(pair_key)
+        model = Model.create(architecture, family.domain, family.parameters, key)
+        prescribed = [c for c in family.conditions.values() if isinstance(c, Prescribed)]
+        places = [(c.value, c.domain.sample(pair_key)) for c in prescribed]
+
+        def at(m: Parameter):
+            named = family.parameters.named(m)
+            r = residual(model, family, estimator, x, m, key)
+            return jnp.stack([r, *(jnp.asarray(value(place, named)) for value, place in places)])
+
+        found = None if source is None else source(x, family.parameters.named(mu))
+        return mu, found, at(mu), jax.jacfwd(at)(mu)
+
+    parameters, sources, values, slopes = jax.jit(jax.vmap(look))(jax.random.split(key, PAIRS))
+    if sources is not None:
         _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))
-    values, slopes = jax.jit(jax.vmap(slope))(points, parameters)
     _check_finite(family, "residual", np.asarray(values), np.asarray(parameters))
     for name, column in zip(family.parameters.names, np.asarray(slopes).T, strict=True):
-        if np.all(column == 0.0):
+        if np.all(column == 0.0) and not any(isinstance(c, Observed) for c in family.conditions.values()):
             raise InputError(
                 f"{_name(family)} never uses the parameter {name}: its residual does not change with it; "
                 "use it in residual, source or constraint, or take it out of parameters"

@@ -1,13 +1,22 @@
 """The lift  z = x W + b: the first, μ-free, linear map, and the only place where the dimension appears."""
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.directions import Decomposition
-from prism.shapes import Hidden, Key, Point
+from prism.directions import Decomposition, Directions
+from prism.shapes import Hidden, Key, Point, Vector
 from prism.taylor import Jet, collapse
+
+
+class Lifted(eqx.Module):
+    """z, and v_j W for each bundle of directions: all that the rest of the network sees of a point."""
+
+    value: Hidden
+    firsts: tuple[Float[Array, "_ width"], ...]
 
 
 class Lift(eqx.Module):
@@ -17,14 +26,15 @@ class Lift(eqx.Module):
     bias: Hidden
 
     @staticmethod
-    def create(coordinates: int, width: int, key: Key) -> "Lift":
-        """W ~ N(0, 1/coordinates).
+    def create(coordinates: int, width: int, key: Key, affine: int = 0, bias_deviation: float = 0.0) -> "Lift":
+        """W ~ N(0, 1/coordinates), b ~ N(0, deviation²), then `affine` channels that start at zero.
 
         In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. Larger starts were
         measured to learn more slowly (docs/results.md).
         """
         weight = jax.random.normal(key, (coordinates, width)) / coordinates**0.5
-        return Lift(weight, jnp.zeros(width))
+        bias = bias_deviation * jax.random.normal(jax.random.fold_in(key, 1), (width,))
+        return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)))
 
     @property
     def width(self) -> int:
@@ -33,17 +43,29 @@ class Lift(eqx.Module):
     def __call__(self, x: Point) -> Hidden:
         return x @ self.weight + self.bias
 
+    def lifted(self, x: Point, bundles: Sequence[Directions]) -> Lifted:
+        return Lifted(self(x), tuple(directions.through(self.weight) for directions in bundles))
+
     def jet(self, x: Point, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
-        """The jet of z to `order`, whose last coefficient is collapsed or not: z_1(j) = v_j W, none beyond."""
-        first = decomposition.directions.through(self.weight)
-        weights = decomposition.weights
-        lower_count = order - 1 if collapsed else order
-        lower = tuple(first if k == 0 else jnp.zeros_like(first) for k in range(lower_count))
-        top = None
-        if collapsed:
-            top = collapse(weights, first) if order == 1 else jnp.zeros_like(self.bias)
-        return Jet(self(x), lower, top, weights)
+        """The jet of z to `order`, whose last coefficient is collapsed or not."""
+        return hidden_jet(
+            self(x), decomposition.directions.through(self.weight), decomposition.weights, order, collapsed
+        )
 
     def point(self, x: Point) -> Jet:
         """The jet of order 0: the value alone."""
-        return Jet(self(x), (), None, jnp.zeros(0, self.bias.dtype))
+        return point_jet(self(x))
+
+
+def hidden_jet(value: Hidden, first: Float[Array, "n width"], weights: Vector, order: int, collapsed: bool) -> Jet:
+    """The jet of z:  z_1(j) = v_j W, nothing beyond."""
+    lower_count = order - 1 if collapsed else order
+    lower = tuple(first if k == 0 else jnp.zeros_like(first) for k in range(lower_count))
+    top = None
+    if collapsed:
+        top = collapse(weights, first) if order == 1 else jnp.zeros_like(value)
+    return Jet(value, lower, top, weights)
+
+
+def point_jet(value: Hidden) -> Jet:
+    return Jet(value, (), None, jnp.zeros(0, value.dtype))

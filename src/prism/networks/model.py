@@ -1,4 +1,8 @@
-"""The network N(x; μ) = amplitude · Manifold(Lift(x), HyperGenerator(μ))."""
+"""The network  N(x; μ) = amplitude · (Manifold(z; μ) + q(μ)·z_affine),  z = Lift(x).
+
+The last channels of the lift skip the nonlinearity: with the weights q(μ) of the generator they make an affine part
+a(μ) + b(μ)·x, whose slope moves with μ in the span of a few learned directions.
+"""
 
 from dataclasses import dataclass, field
 
@@ -27,6 +31,9 @@ class Architecture:
     generator_depth: int = 3
     modulation: ModulationSettings = FILM
     activation: Activation = field(default_factory=Tanh)
+    affine: int = 4
+    lift_bias: float = 0.0
+    """Deviation of the lift's first biases: away from zero the activation bends, and curvature can be learned."""
 
 
 class Model(eqx.Module):
@@ -44,9 +51,13 @@ class Model(eqx.Module):
         widths = (architecture.lift_width, *[architecture.width] * (architecture.depth - 1))
         hidden = [architecture.generator_width] * architecture.generator_depth
         return Model(
-            Lift.create(domain.coordinates, architecture.lift_width, lift_key),
+            Lift.create(
+                domain.coordinates, architecture.lift_width, lift_key, architecture.affine, architecture.lift_bias
+            ),
             Manifold.create(widths, architecture.activation, manifold_key),
-            HyperGenerator.create(parameters.size, widths, architecture.modulation, hidden, generator_key),
+            HyperGenerator.create(
+                parameters.size, widths, architecture.modulation, hidden, generator_key, architecture.affine
+            ),
             jnp.ones(()),
             parameters,
         )
@@ -56,12 +67,24 @@ class Model(eqx.Module):
 
     def jet(self, x: Point, mu: Parameter, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
         """The jet of N along the directions."""
-        return self._read(self.lift.jet(x, decomposition, order, collapsed), mu)
+        return self.read(self.lift.jet(x, decomposition, order, collapsed), mu)
 
     def point(self, x: Point, mu: Parameter) -> Jet:
         """The jet of order 0: N(x; μ) alone."""
-        return self._read(self.lift.point(x), mu)
+        return self.read(self.lift.point(x), mu)
 
-    def _read(self, lifted: Jet, mu: Parameter) -> Jet:
-        amplitude = jax.lax.stop_gradient(self.amplitude)
-        return self.manifold(lifted, self.modulation(mu)).map_linear(lambda value: amplitude * value)
+    def constant(self, value: Scalar) -> "Model":
+        """The network that is amplitude · value everywhere."""
+        outputs = lambda m: [m.manifold.readout, m.generator.slope_head, m.generator.slope_offset]
+        there = lambda m: [leaf for leaf in outputs(m) if leaf is not None]
+        silent = eqx.tree_at(there, self, replace_fn=jnp.zeros_like)
+        return eqx.tree_at(lambda m: m.manifold.offset, silent, value)
+
+    def read(self, lifted: Jet, mu: Parameter) -> Jet:
+        """The jet of N from that of z."""
+        amplitude, width = jax.lax.stop_gradient(self.amplitude), self.generator.widths[0]
+        network = self.manifold(lifted.map_linear(lambda z: z[:width]), self.modulation(mu))
+        slope = self.generator.slope(self.parameters.standardise(mu))
+        if slope is not None:
+            network = network + lifted.map_linear(lambda z: z[width:] @ slope)
+        return network.map_linear(lambda value: amplitude * value)

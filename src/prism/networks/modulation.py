@@ -1,6 +1,6 @@
 """How μ enters: as scale and shift of hidden values, made by a small generator.
 
-    HyperGenerator(μ) -> (γ, β) per layer,     z̃ = γ ⊙ z + β
+    HyperGenerator(μ) -> (γ, β) per layer,     z̃ = γ ⊙ z + β,     and q, the weights of the affine channels
 
 γ and β are constants for differentiation in x (in a jet γ multiplies every coefficient and β reaches only the
 zeroth: the paper's Theorem 1) and trainable for the optimiser. The paper's variants are settings of this
@@ -59,14 +59,21 @@ class HyperGenerator(eqx.Module):
     biases: Vectors
     scale_head: Float[Array, "embedding widths"] | None
     shift_head: Float[Array, "embedding widths"] | None
+    slope_head: Float[Array, "embedding affine"] | None
+    slope_offset: Float[Array, "affine"] | None
     widths: tuple[int, ...] = eqx.field(static=True)
 
     @staticmethod
     def create(
-        parameters: int, widths: Sequence[int], settings: ModulationSettings, hidden: Sequence[int], key: Key
+        parameters: int,
+        widths: Sequence[int],
+        settings: ModulationSettings,
+        hidden: Sequence[int],
+        key: Key,
+        affine: int = 0,
     ) -> "HyperGenerator":
-        """`widths` of the modulated layers; `hidden` widths of the generator's own."""
-        keys = jax.random.split(key, len(hidden) + 2)
+        """`widths` of the modulated layers; `hidden` widths of the generator's own; `affine` channels of the lift."""
+        keys = jax.random.split(key, len(hidden) + 3)
         sizes = itertools.pairwise((parameters, *hidden))
         weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=False))
         embedding, total = hidden[-1], sum(widths)
@@ -77,19 +84,32 @@ class HyperGenerator(eqx.Module):
             zero = jnp.zeros((embedding, total))
             return zero if settings.starts_at_identity else glorot(head_key, embedding, total)
 
-        scale_head, shift_head = head(settings.scale, keys[-2]), head(settings.shift, keys[-1])
+        scale_head, shift_head = head(settings.scale, keys[-3]), head(settings.shift, keys[-2])
         biases = tuple(jnp.zeros(width) for width in hidden)
-        return HyperGenerator(weights, biases, scale_head, shift_head, tuple(widths))
+        sees_mu = affine > 0 and (settings.scale or settings.shift)
+        slope_head = glorot(keys[-1], embedding, affine) if sees_mu else None
+        slope_offset = jnp.zeros(affine).at[0].set(1.0) if affine else None
+        return HyperGenerator(weights, biases, scale_head, shift_head, slope_head, slope_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
         if self.scale_head is None and self.shift_head is None:
             return tuple(Modulation(None, None) for _ in self.widths)
-        embedding = mu
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            embedding = jnp.tanh(embedding @ weight + bias)
+        embedding = self.embed(mu)
         gammas = self._split(self.scale_head, embedding, 1.0)
         betas = self._split(self.shift_head, embedding, 0.0)
         return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
+
+    def slope(self, mu: Parameter) -> Float[Array, "affine"] | None:
+        """q(μ) = q₀ + embedding·Q, whose first entry starts near one; None without affine channels."""
+        if self.slope_offset is None or self.slope_head is None:
+            return self.slope_offset
+        return self.slope_offset + self.embed(mu) @ self.slope_head
+
+    def embed(self, mu: Parameter) -> Hidden:
+        embedding = mu
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            embedding = jnp.tanh(embedding @ weight + bias)
+        return embedding
 
     def _split(self, head, embedding: Hidden, centre: float) -> Sequence[Float[Array, "_"] | None]:
         if head is None:

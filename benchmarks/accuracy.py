@@ -1,0 +1,138 @@
+"""What `prism solve` reaches with its defaults, beside Adam at equal time: the table of README and docs/results.md.
+
+    python benchmarks/accuracy.py                 a fifth of the time
+    python benchmarks/accuracy.py --full          5, 5, 5 and 20 minutes; the scaled problems 10
+    python benchmarks/accuracy.py --dims 100 1000 --optimisers spring
+
+Every run is a `prism solve` of its own, one after the other. Results are added to benchmarks/results/accuracy.json
+after each, and a run that is there already is not repeated (--again does).
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results" / "accuracy.json"
+MINUTES = {100: 5.0, 1_000: 5.0, 10_000: 5.0, 100_000: 20.0}
+SCALED_MINUTES = 10.0
+REDUCED = 0.2
+SEEDS = {100: (0, 1, 2), 1_000: (0, 1, 2), 10_000: (0,), 100_000: (0,)}
+TARGETS = {100: (0.4, 0.1), 1_000: (0.2, 0.1), 10_000: (0.15, 0.05), 100_000: (0.5, 0.1)}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run."""
+
+    family: str
+    dim: int
+    scaled: bool
+    optimiser: str
+    seed: int
+    minutes: float
+
+    def command(self, out: str) -> list[str]:
+        """As typed, with defaults for everything else."""
+        options = [self.family, "--dim", str(self.dim), "--optimiser", self.optimiser, "--seed", str(self.seed)]
+        options += ["--minutes", f"{self.minutes:g}", *(["--scaled"] if self.scaled else []), "--out", out, "--json"]
+        return [sys.executable, "-m", "prism.cli", "solve", *options]
+
+    def run(self) -> dict:
+        with tempfile.TemporaryDirectory() as directory:
+            command = self.command(f"{directory}/run")
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+def jobs(options: argparse.Namespace) -> list[Job]:
+    """Seed 0 of everything first, then the other seeds."""
+    factor = 1.0 if options.full else REDUCED
+    found = []
+    for dim in options.dims:
+        for family in options.families:
+            for optimiser in options.optimisers:
+                minutes = options.minutes or factor * MINUTES[dim]
+                found += [Job(family, dim, False, optimiser, seed, minutes) for seed in SEEDS[dim]]
+    found = found if "plain" in options.problems else []
+    if 100 in options.dims and "scaled" in options.problems:
+        minutes = options.minutes or factor * SCALED_MINUTES
+        found += [Job(f, 100, True, o, 0, minutes) for f in options.families for o in options.optimisers]
+    return sorted((job for job in found if job.seed in options.seeds), key=lambda job: job.seed)
+
+
+def table(records: list[dict]) -> str:
+    """Errors beside their baselines; several seeds as their range."""
+    lines = [
+        "| family | d | optimiser | minutes | steps | relative L2 | trivial | μ-blind | affine | skill | seeds "
+        "| peak MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple, list[dict]] = {}
+    for record in records:
+        job = record["job"]
+        key = (job["dim"], job["scaled"], job["family"], job["minutes"], job["optimiser"])
+        groups.setdefault(key, []).append(record)
+    for (dim, scaled, family, minutes, optimiser), group in sorted(groups.items()):
+        first, *_ = sorted(group, key=lambda record: record["job"]["seed"])
+        skills = sorted(record["skill"] for record in group)
+        skill = f"{first['skill']:.3f}" + (f" ({skills[0]:.3f} to {skills[-1]:.3f})" if len(group) > 1 else "")
+        cells = [
+            family + (", scaled" if scaled else ""),
+            f"{dim:,}",
+            optimiser,
+            f"{minutes:g}",
+            f"{first['steps']:,}",
+            *(f"{first[name]:.2e}" for name in ("relative_l2", "trivial_error", "mu_blind_error", "affine_error")),
+            skill,
+            " ".join(str(record["job"]["seed"]) for record in group),
+            f"{first['peak_rss_mb']:,.0f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def verdicts(records: list[dict]) -> list[str]:
+    """Seed 0 of the default solver against what is to be reached."""
+    lines = []
+    for record in records:
+        job = record["job"]
+        if job["seed"] == 0 and job["optimiser"] == "spring" and not job["scaled"]:
+            reach, aim = TARGETS[job["dim"]]
+            skill = record["skill"]
+            lines.append(
+                f"{job['family']} at {job['dim']:,} in {job['minutes']:g} min: skill {skill:.3f} "
+                f"(to reach {reach}: {skill <= reach}; aim {aim}: {skill <= aim})"
+            )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="the whole time")
+    parser.add_argument("--again", action="store_true", help="repeat what is there already")
+    parser.add_argument("--minutes", type=float, help="for every run, instead")
+    parser.add_argument("--dims", type=int, nargs="+", default=list(MINUTES), choices=list(MINUTES))
+    parser.add_argument("--problems", nargs="+", default=["plain", "scaled"], choices=["plain", "scaled"])
+    parser.add_argument("--families", nargs="+", default=["sine-gordon", "allen-cahn"])
+    parser.add_argument("--optimisers", nargs="+", default=["spring", "adam"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    options = parser.parse_args()
+    records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    for job in jobs(options):
+        if not options.again and any(record["job"] == asdict(job) for record in records):
+            continue
+        print(job, file=sys.stderr, flush=True)
+        record = {**job.run(), "job": asdict(job)}
+        records = [*(other for other in records if other["job"] != asdict(job)), record]
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(records, indent=1) + "\n")
+    print(table(records))
+    print("\n".join(verdicts(records)))
+
+
+if __name__ == "__main__":
+    main()

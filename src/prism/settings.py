@@ -1,0 +1,91 @@
+"""How a family is solved, and what is chosen where nothing is said: one rule, measured in docs/choosing.md."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from prism.estimators import Coordinates, Estimator, Exact, Gram
+from prism.families.family import Family
+from prism.networks import Architecture
+from prism.operators import GradientNormSquared, Laplacian, Partial, TimeDerivative
+from prism.residuals import Sampling, Slopes
+from prism.training.optimisers import Optimiser
+from prism.training.spring import Spring
+
+FEW = 16
+"""Dimensions up to which every direction is cheap, and random coordinates beyond."""
+CURVED = 2_000
+"""Dimensions up to which the curvature of a solution shows beside its slope, and a wide lift pays."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a family is solved, the budget apart. What is None is chosen for the family by `completed`."""
+
+    estimator: Estimator | None = None
+    optimiser: Optimiser | None = None
+    architecture: Architecture | None = None
+    sampling: Sampling | None = None
+    independent: bool = False
+    slopes: Slopes | None = None
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+
+    def completed(self, family: Family) -> "Completed":
+        optimiser = self.optimiser or Spring()
+        return Completed(
+            self.estimator or default_estimator(family, optimiser),
+            optimiser,
+            self.architecture or default_architecture(family, optimiser),
+            self.sampling or default_sampling(family, optimiser),
+            self.independent,
+            self.slopes,
+            self.seed,
+            self.checkpoint_seconds,
+        )
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Settings in which nothing is left open."""
+
+    estimator: Estimator
+    optimiser: Optimiser
+    architecture: Architecture
+    sampling: Sampling
+    independent: bool
+    slopes: Slopes | None
+    seed: int
+    checkpoint_seconds: float
+
+    def with_points(self, count: int) -> "Completed":
+        params = self.sampling.params if self.sampling.crossed else count
+        return replace(self, sampling=Sampling(count, params, self.sampling.crossed))
+
+
+def default_estimator(family: Family, optimiser: Optimiser) -> Estimator:
+    """`Gram()` for the natural gradient wherever it is exact at the price of a few directions: operators of order 2
+    without coefficients, under a constraint in closed form. Else every direction where that is cheap, and 16 random
+    coordinates beyond."""
+    plain = (Laplacian, GradientNormSquared, Partial, TimeDerivative)
+    suits_gram = family.constraint().radial and all(isinstance(term, plain) for term in family.terms.values())
+    if isinstance(optimiser, Spring) and suits_gram:
+        return Gram()
+    return Exact() if family.domain.dimension <= FEW else Coordinates(FEW)
+
+
+def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
+    """Adam: the paper's. Natural gradient, whose kernel costs N² times the number of weights: a small network behind
+    a lift that is wide where curvature matters."""
+    if not isinstance(optimiser, Spring):
+        return Architecture()
+    lift_width = 256 if family.domain.dimension <= CURVED else 64
+    return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
+
+
+def default_sampling(family: Family, optimiser: Optimiser) -> Sampling:
+    """One μ a point. Adam: 100 points, as in the paper. Natural gradient: 400 points, fewer where they are long."""
+    points = 100
+    if isinstance(optimiser, Spring):
+        points = int(np.clip(2_000_000 // family.domain.coordinates, 32, 400))
+    return Sampling(points, points, crossed=False)

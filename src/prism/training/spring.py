@@ -1,0 +1,182 @@
+"""SPRING, a natural gradient in the space of samples, and the residual's gradient as the metric of the lift.
+
+For all weights, with rows J_n = ∂r_n/∂θ / √N and projected momentum (Goldshlager, Abrahamsen and Lin 2024):
+
+    φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ),     θ ← θ − η φ.
+
+For the d-sized lift one residual a point is one equation for d unknowns; its gradient in x is d. To leading order
+
+    ∂_i r_n = Σ_k W_ik p_nk + ...,     p_n = ∂r_n/∂z_n,
+
+with the same p for every coordinate i, so all d least-squares problems share one N × N matrix:
+
+    W ← W − η (∇r)ᵀ (P Pᵀ + λI)⁻¹ P.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, Int
+
+from prism.networks.model import Model
+from prism.residuals import Batch, Objective
+from prism.shapes import Scalar
+from prism.training.factored import kernel
+from prism.training.optimisers import Optimiser, StepInfo
+from prism.training.rows import Rows, join, rows, split
+
+REVIEW = 5
+"""Steps between two looks at how well the last one did what the linear model foretold."""
+ATTEMPTS = 8
+"""How often a system that cannot be solved is damped ten times more."""
+
+
+class SpringState(eqx.Module):
+    """Momentum of both blocks, and the two quantities that adapt."""
+
+    momentum: Float[Array, "P"]
+    lift_momentum: Float[Array, "coordinates width"]
+    damping: Scalar
+    slope_rate: Scalar
+    count: Int[Array, ""]
+
+
+class Spring(Optimiser[SpringState]):
+    """The natural gradient of all weights (`in_kernel`: of the lift too), and the slope step of the lift (`slopes`).
+
+    `damping` is relative to the kernel's mean diagonal. It rises where a step misses what it foretold, and falls
+    back; `bound` limits a step relative to the weights.
+    """
+
+    rate: float = eqx.field(static=True, default=0.5)
+    momentum: float = eqx.field(static=True, default=0.8)
+    damping: float = eqx.field(static=True, default=1e-4)
+    bound: float = eqx.field(static=True, default=0.5)
+    in_kernel: bool = eqx.field(static=True, default=False)
+    slopes: bool = eqx.field(static=True, default=True)
+    slope_rate: float = eqx.field(static=True, default=0.5)
+    slope_damping: float = eqx.field(static=True, default=1e-4)
+
+    def init(self, model: Model) -> SpringState:
+        small, weight = split(model)
+        flat, _ = ravel_pytree(small)
+        return SpringState(
+            jnp.zeros_like(flat),
+            jnp.zeros_like(weight) if self.in_kernel else jnp.zeros((0, weight.shape[1]), weight.dtype),
+            jnp.full((), self.damping),
+            jnp.full((), self.slope_rate),
+            jnp.zeros((), jnp.int32),
+        )
+
+    def step(
+        self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
+    ) -> tuple[Model, SpringState, StepInfo]:
+        first, second = jax.random.split(batch.key)
+        batch_rows = rows(objective, model, batch, first)
+        r, count = batch_rows.residuals, batch_rows.slopes.shape[0]
+        target = r
+        if objective.independent:
+            target = r.at[:count].set(objective.residuals(model, batch, second).reshape(-1))
+        momentum, lift_momentum, damping = self._natural(batch_rows, target, state)
+        small, weight = split(model)
+        flat, unravel = ravel_pytree(small)
+        change, lift_change = -self.rate * decay * momentum, jnp.zeros_like(weight)
+        if self.in_kernel:
+            lift_change = -self.rate * decay * lift_momentum
+        shrink = _shrink(flat, change, self.bound)
+        change, lift_change = shrink * change, shrink * lift_change
+        if self.slopes:
+            lift_change = lift_change - decay * state.slope_rate * self._slope_step(batch_rows)
+        after = join(model, unravel(flat + change), weight + lift_change)
+        loss = jnp.sum(r * target) / count
+        finite = jnp.isfinite(loss) & jnp.isfinite(jnp.sum(change**2)) & jnp.isfinite(jnp.sum(lift_change**2))
+        now = SpringState(momentum, lift_momentum, damping, state.slope_rate, state.count + 1)
+        due = now.count % REVIEW == 0
+        foretold = r + batch_rows.small @ change + _push(batch_rows, lift_change)
+        review = lambda s: self._review(objective, after, batch, batch_rows, foretold[:count], s)
+        return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
+
+    def _natural(
+        self, batch_rows: Rows, target: Float[Array, "M"], state: SpringState
+    ) -> tuple[Float[Array, "P"], Float[Array, "coordinates width"], Scalar]:
+        """φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ), in units where J carries no 1/√N."""
+        small, count = batch_rows.small, target.shape[0]
+        matrix, along = small @ small.T, small @ state.momentum
+        if self.in_kernel:
+            matrix = matrix + kernel(batch_rows.blocks)
+            along = along + _push(batch_rows, state.lift_momentum)
+        level = jnp.maximum(jnp.trace(matrix) / count, jnp.finfo(matrix.dtype).tiny)
+        solution, damping = damped_solve(matrix / level, target - self.momentum * along, state.damping)
+        solution = solution / level
+        lift_momentum = state.lift_momentum
+        if self.in_kernel:
+            height = lift_momentum.shape[0]
+            pulled = sum(block.pull(solution, height) for block in batch_rows.blocks)
+            lift_momentum = self.momentum * lift_momentum + pulled
+        return self.momentum * state.momentum + small.T @ solution, lift_momentum, damping
+
+    def _slope_step(self, batch_rows: Rows) -> Float[Array, "coordinates width"]:
+        """(∇r)ᵀ (P Pᵀ + λI)⁻¹ P."""
+        p = batch_rows.responses
+        matrix = p @ p.T
+        level = jnp.maximum(jnp.trace(matrix) / p.shape[0], jnp.finfo(p.dtype).tiny)
+        solution, _ = damped_solve(matrix / level, p, jnp.full((), self.slope_damping))
+        return batch_rows.slopes.T @ (solution / level)
+
+    def _review(
+        self,
+        objective: Objective,
+        after: Model,
+        batch: Batch,
+        batch_rows: Rows,
+        foretold: Float[Array, "N"],
+        state: SpringState,
+    ) -> SpringState:
+        """Damping from the loss gained over the loss foretold; the rate of the slope step from what it gained."""
+        key, _ = jax.random.split(batch.key)
+        r, slopes = objective.residuals_and_slopes(after, batch, key)
+        before = jnp.sum(batch_rows.residuals[: r.shape[0]] ** 2)
+        promised = before - jnp.sum(foretold**2)
+        kept = (before - jnp.sum(r**2)) / jnp.maximum(promised, jnp.finfo(r.dtype).tiny)
+        good = (kept > 0.5) | (promised <= 1e-3 * before)
+        damping = jnp.where(good, state.damping / 2, state.damping * 2)
+        better = jnp.sum(slopes**2) <= 1.1 * jnp.sum(batch_rows.slopes**2)
+        slope_rate = jnp.where(better, 1.5 * state.slope_rate, 0.5 * state.slope_rate)
+        return eqx.tree_at(
+            lambda s: (s.damping, s.slope_rate),
+            state,
+            (jnp.clip(damping, self.damping, 1e3), jnp.minimum(slope_rate, self.slope_rate)),
+        )
+
+
+def damped_solve(
+    matrix: Float[Array, "N N"], target: Float[Array, "N *k"], damping: Scalar
+) -> tuple[Float[Array, "N *k"], Scalar]:
+    """(K + λI)⁻¹ b by Cholesky, with λ raised tenfold until it succeeds; and the λ that did."""
+    identity = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
+
+    def attempt(level: Scalar) -> Float[Array, "N *k"]:
+        return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(matrix + level * identity, lower=True), target)
+
+    def failed(carry: tuple[Array, Scalar, Int[Array, ""]]) -> Bool[Array, ""]:
+        solution, _, tries = carry
+        return ~jnp.isfinite(jnp.sum(solution)) & (tries < ATTEMPTS)
+
+    def again(carry: tuple[Array, Scalar, Int[Array, ""]]) -> tuple[Array, Scalar, Int[Array, ""]]:
+        raised = jnp.maximum(10.0 * carry[1], jnp.finfo(matrix.dtype).eps)
+        return attempt(raised), raised, carry[2] + 1
+
+    first = (attempt(damping), damping, jnp.zeros((), jnp.int32))
+    solution, level, _ = jax.lax.while_loop(failed, again, first)
+    return solution, level
+
+
+def _push(batch_rows: Rows, matrix: Float[Array, "coordinates width"]) -> Float[Array, "N"]:
+    return jnp.asarray(sum(block.push(matrix) for block in batch_rows.blocks))
+
+
+def _shrink(weights: Float[Array, "P"], change: Float[Array, "P"], bound: float) -> Scalar:
+    """The factor that keeps |change| ≤ bound · |weights|."""
+    allowed = bound * jnp.linalg.norm(weights)
+    return jnp.minimum(1.0, allowed / jnp.maximum(jnp.linalg.norm(change), jnp.finfo(change.dtype).tiny))
