@@ -32,7 +32,7 @@ class Settings:
     checkpoint_seconds: float = 60.0
 
     def completed(self, family: Family) -> "Completed":
-        optimiser = self.optimiser or Spring()
+        optimiser = self.optimiser or default_optimiser(family)
         return Completed(
             self.estimator or default_estimator(family, optimiser),
             optimiser,
@@ -61,6 +61,12 @@ class Completed:
     def with_points(self, count: int) -> "Completed":
         params = self.sampling.params if self.sampling.crossed else count
         return replace(self, sampling=Sampling(count, params, self.sampling.crossed))
+
+
+def default_optimiser(family: Family) -> Optimiser:
+    """The natural gradient, which moves the lift by the residual's gradient where the equation alone decides u. Soft
+    conditions say nothing about slopes: with them the lift goes into the kernel."""
+    return Spring(in_kernel=True, slopes=False) if family.conditions else Spring()
 
 
 def default_estimator(family: Family, optimiser: Optimiser) -> Estimator:

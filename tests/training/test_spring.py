@@ -221,11 +221,12 @@ def test_a_resumed_run_equals_an_uninterrupted_one(in_kernel):
 
 def test_spring_learns_a_family():
     family = SineGordon.create(20, KEY)
-    outcome = execute(family, Settings(architecture=NARROW, sampling=Sampling(60, 60)), Budget(steps=60), show=False)
+    bent = Architecture(24, 16, 2, 8, 2, lift_bias=1.0)
+    outcome = execute(family, Settings(architecture=bent, sampling=Sampling(100, 100)), Budget(steps=60), show=False)
     assert outcome.skipped == 0
     assert outcome.evaluation is not None
     assert outcome.evaluation.skill is not None
-    assert outcome.evaluation.skill < 0.8
+    assert outcome.evaluation.skill < 0.5
 
 
 def test_the_independent_loss_takes_its_target_from_other_directions():

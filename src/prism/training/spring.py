@@ -92,7 +92,7 @@ class Spring(Optimiser[SpringState]):
         loss = jnp.sum(r * target) / count
         finite = jnp.isfinite(loss) & jnp.isfinite(jnp.sum(change**2)) & jnp.isfinite(jnp.sum(lift_change**2))
         now = SpringState(momentum, lift_momentum, damping, state.slope_rate, state.count + 1)
-        due = now.count % REVIEW == 0
+        due = (now.count % REVIEW == 0) | (now.count < REVIEW)
         foretold = r + batch_rows.small @ change + _push(batch_rows, lift_change)
         review = lambda s: self._review(objective, after, batch, batch_rows, foretold[:count], s)
         return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
@@ -133,21 +133,26 @@ class Spring(Optimiser[SpringState]):
         foretold: Float[Array, "N"],
         state: SpringState,
     ) -> SpringState:
-        """Damping from the loss gained over the loss foretold; the rate of the slope step from what it gained."""
+        """Damping from the loss gained over the loss foretold; the rate of the slope step from whether it gained."""
         key, _ = jax.random.split(batch.key)
         r, slopes = objective.residuals_and_slopes(after, batch, key)
-        before = jnp.sum(batch_rows.residuals[: r.shape[0]] ** 2)
-        promised = before - jnp.sum(foretold**2)
-        kept = (before - jnp.sum(r**2)) / jnp.maximum(promised, jnp.finfo(r.dtype).tiny)
-        good = (kept > 0.5) | (promised <= 1e-3 * before)
-        damping = jnp.where(good, state.damping / 2, state.damping * 2)
-        better = jnp.sum(slopes**2) <= 1.1 * jnp.sum(batch_rows.slopes**2)
-        slope_rate = jnp.where(better, 1.5 * state.slope_rate, 0.5 * state.slope_rate)
+        kept = _kept(batch_rows.residuals[: r.shape[0]], foretold, r)
+        damping = jnp.where(kept > 0.5, state.damping / 2, state.damping * 2)
+        worse = jnp.sum(slopes**2) > 1.1 * jnp.sum(batch_rows.slopes**2)
+        slope_rate = jnp.where(worse, 0.25 * state.slope_rate, 1.5 * state.slope_rate)
         return eqx.tree_at(
             lambda s: (s.damping, s.slope_rate),
             state,
             (jnp.clip(damping, self.damping, 1e3), jnp.minimum(slope_rate, self.slope_rate)),
         )
+
+
+def _kept(before: Float[Array, "..."], foretold: Float[Array, "..."], after: Float[Array, "..."]) -> Scalar:
+    """The decrease of the sum of squares over the one foretold; one where next to nothing was foretold."""
+    start = jnp.sum(before**2)
+    promised = start - jnp.sum(foretold**2)
+    little = promised <= 1e-3 * start
+    return jnp.where(little, 1.0, (start - jnp.sum(after**2)) / jnp.where(little, 1.0, promised))
 
 
 def damped_solve(
