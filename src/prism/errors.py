@@ -18,3 +18,7 @@ class FailedRun(PrismError):
 
 class CorruptedFile(PrismError):
     """A stored file is missing, incomplete or not what was written."""
+
+
+class UnknownName(InputError, AttributeError):
+    """A parameter or term that a family does not have; `hasattr` is false for it."""

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.errors import InputError
+from prism.errors import InputError, UnknownName
 from prism.shapes import Key, Parameter, Scalar
 
 
@@ -24,7 +24,7 @@ class Named:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Scalar:
-        raise InputError(f"mu.{name} does not exist; the parameters are {', '.join(self.__dict__)}")
+        raise UnknownName(f"mu.{name} does not exist; the parameters are {', '.join(self.__dict__)}")
 
 
 class ParameterSpace(eqx.Module):

@@ -85,6 +85,7 @@ def execute(
     settings = chosen.completed(family) if isinstance(chosen, Settings) else chosen
     with Interruptions() as asked:
         run = _prepare(family, settings, record, begun)
+        budget = budget.after(run.seconds)
         with ProgressBar(budget, show) as bar:
             progress = _follow(run, budget, bar, asked)
     outcome = _outcome(run, progress, asked.signal, None)

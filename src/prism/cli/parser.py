@@ -13,6 +13,11 @@ SOLVE_EXAMPLE = """example:
 DEMO_EXAMPLE = """example:
   prism demo --out runs/demo
 """
+BENCH_EXAMPLE = """example:
+  prism bench estimators --out runs/estimators
+  measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes six times as
+  long for each. The other study is `solvers`: the default solver with one thing changed at a time.
+"""
 LIST_EXAMPLE = """example:
   prism list --json
 """
@@ -36,6 +41,11 @@ def build_parser() -> argparse.ArgumentParser:
     demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, _demo)
     demo.add_argument("--out", metavar="DIR", help="where to (default runs/demo, replaced each time)")
     demo.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
+    bench.add_argument("name", metavar="NAME", help="estimators or solvers")
+    bench.add_argument("--full", action="store_true", help="the whole time instead of a sixth")
+    bench.add_argument("--out", metavar="DIR", help="where to (default runs/bench-NAME)")
+    bench.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, _list)
     listing.add_argument("--json", action="store_true", help="as one line of JSON")
     return parser
@@ -117,6 +127,12 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace) -> int:
     from prism.cli.demo import run
+
+    return run(options)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from prism.cli.bench import run
 
     return run(options)
 

@@ -9,7 +9,7 @@ import equinox as eqx
 from prism.conditions import Condition
 from prism.constraints import Constraint, Free
 from prism.domains import Domain
-from prism.errors import InputError
+from prism.errors import InputError, UnknownName
 from prism.operators import Operator
 from prism.parameters import Named, ParameterSpace
 from prism.shapes import Point, Scalar
@@ -23,7 +23,7 @@ class Derivatives:
 
     def __getattr__(self, name: str) -> Scalar:
         there = ", ".join(sorted(known for known in self.__dict__ if not known.startswith("_")))
-        raise InputError(
+        raise UnknownName(
             f"residual reads u.{name}, which is not there; it has {there}. "
             f'Declare it: terms = {{"{name}": prism.Laplacian()}}'
         )

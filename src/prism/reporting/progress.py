@@ -29,7 +29,7 @@ class ProgressBar:
 
     def show(self, progress: Progress, error: float | None) -> None:
         rate = 1.0 / max(progress.seconds_per_step, 1e-9)
-        parts = [f"step {progress.step:,}", f"loss {progress.loss:.2e}"]
+        parts = [f"step {progress.step:,}", "no loss" if progress.loss is None else f"loss {progress.loss:.2e}"]
         if error is not None:
             parts.append(f"relative L2 {error:.2e}")
         parts.append(f"{rate:.3g} steps/s")

@@ -41,7 +41,7 @@ class TrainingState(eqx.Module):
 def advance(
     state: TrainingState, optimiser: Optimiser, count: Int[Array, ""], horizon: Float[Array, ""]
 ) -> tuple[TrainingState, Float[Array, ""]]:
-    """Up to `count` steps at rates decaying linearly to zero at step `horizon`; and their mean loss.
+    """Up to `count` steps at rates decaying linearly to zero at step `horizon`; and their mean loss (of none: NaN).
 
     A step whose loss or gradient is not finite leaves the state as it was and is counted. The call ends early after
     PATIENCE of them in a row.
@@ -62,7 +62,7 @@ def advance(
     arrays, total = jax.lax.while_loop(unfinished, body, (arrays, jnp.zeros(())))
     after = eqx.combine(arrays, static)
     good = (after.step - state.step) - (after.skipped - state.skipped)
-    return after, total / jnp.maximum(good, 1)
+    return after, jnp.where(good > 0, total / jnp.maximum(good, 1), jnp.nan)
 
 
 def _step(state: TrainingState, optimiser: Optimiser, horizon: Array) -> tuple[TrainingState, Array, Array]:

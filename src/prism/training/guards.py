@@ -4,8 +4,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from prism.residuals import derivatives
+from prism.networks.model import Model
+from prism.residuals import Batch, Objective, derivatives
+from prism.shapes import Key, Parameter, Point
 from prism.training.advance import TrainingState
 
 
@@ -17,21 +20,35 @@ def first_non_finite(state: TrainingState) -> str:
             return f"the weight {jax.tree_util.keystr(path).lstrip('.')} of the network is not finite"
     key = jax.random.fold_in(jax.random.wrap_key_data(state.seed), state.step)
     batch = objective.draw(key)
-    family = objective.family
-    for number in range(batch.points.shape[0]):
-        x, mu = batch.points[number], batch.parameters[number % batch.parameters.shape[0]]
-        named = family.parameters.named(mu)
-        where = ", ".join(f"{name} = {value:.4g}" for name, value in zip(family.parameters.names, mu, strict=True))
-        u = derivatives(model, family, objective.estimator, x, mu, batch.key)
-        for name, value in vars(u).items():
-            if not _finite(value):
-                return f"u.{name} is not finite at {where}"
-        source = getattr(family, "source", None)
-        if source is not None and not _finite(source(x, named)):
-            return f"the source of {type(family).__name__} is not finite at {where}"
-        if not _finite(family.residual(u, x, named)):
-            return f"the residual of {type(family).__name__} is not finite at {where}, though u and its terms are"
+    found, parameters = _quantities(model, objective, batch)
+    for number, mu in enumerate(np.asarray(parameters)):
+        names = zip(objective.family.parameters.names, mu, strict=True)
+        where = ", ".join(f"{name} = {value:.4g}" for name, value in names)
+        for sentence, values in found.items():
+            if not np.isfinite(values[number]):
+                return sentence.format(where=where)
     return _gradient_failure(state, batch)
+
+
+def _quantities(model: Model, objective: Objective, batch: Batch) -> tuple[dict[str, np.ndarray], Array]:
+    """Every quantity at every pair of the batch, under the sentence that tells of it, in the order of the pipeline."""
+    family = objective.family
+    kind, source = type(family).__name__, getattr(family, "source", None)
+    points, parameters, keys = objective.pairs(batch, batch.key)
+    sentences: list[str] = []
+
+    def one(x: Point, mu: Parameter, key: Key) -> tuple[Array, ...]:
+        u, named = derivatives(model, family, objective.estimator, x, mu, key), family.parameters.named(mu)
+        values = {f"u.{name} is not finite at {{where}}": value for name, value in vars(u).items()}
+        if source is not None:
+            values[f"the source of {kind} is not finite at {{where}}"] = source(x, named)
+        r = family.residual(u, x, named)
+        values[f"the residual of {kind} is not finite at {{where}}, though u and its terms are"] = r
+        sentences[:] = values
+        return tuple(values.values())
+
+    found = jax.jit(jax.vmap(one))(points, parameters, keys)
+    return {sentence: np.asarray(values) for sentence, values in zip(sentences, found, strict=True)}, parameters
 
 
 def _gradient_failure(state: TrainingState, batch) -> str:

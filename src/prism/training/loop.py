@@ -25,18 +25,26 @@ RESCUES = 5
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of steps, or minutes of training with its compilation."""
+    """A number of steps, minutes of training with its compilation, or seconds of steps alone."""
 
     steps: int | None = None
     minutes: float | None = None
+    seconds_of_steps: float | None = None
 
     def __post_init__(self):
-        if (self.steps is None) == (self.minutes is None):
+        given = [value for value in (self.steps, self.minutes, self.seconds_of_steps) if value is not None]
+        if len(given) != 1:
             raise InputError("give either --steps or --minutes, one of the two")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"--steps {self.steps} does nothing; give 1 or more")
-        if self.minutes is not None and not 0.0 < self.minutes < math.inf:
-            raise InputError(f"--minutes {self.minutes:g} does nothing; give a positive number")
+        if self.steps is None and not 0.0 < given[0] < math.inf:
+            raise InputError(f"--minutes {given[0]:g} does nothing; give a positive number")
+
+    def after(self, seconds: float) -> "Budget":
+        """The same budget, once so many seconds have gone into the preparation."""
+        if self.seconds_of_steps is None:
+            return self
+        return Budget(minutes=(seconds + self.seconds_of_steps) / 60.0)
 
     def fraction(self, step: int, seconds: float) -> float:
         """How much of it is spent."""
@@ -49,7 +57,7 @@ class Progress:
 
     state: TrainingState
     step: int
-    loss: float
+    loss: float | None
     seconds: float
     seconds_per_step: float
     skipped: int
@@ -79,7 +87,8 @@ def train(
             rescues += 1
             state = _rescue(state, restore, rescues)
         step = int(state.step)
-        yield Progress(state, step, float(loss), seconds, per_step, int(state.skipped), budget.fraction(step, seconds))
+        mean = None if math.isnan(loss) else float(loss)
+        yield Progress(state, step, mean, seconds, per_step, int(state.skipped), budget.fraction(step, seconds))
 
 
 def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) -> int:
