@@ -142,16 +142,7 @@ def first_state(family: Family, settings: Completed) -> TrainingState:
     few = settings.with_points(min(settings.sampling.points, CALIBRATION_POINTS)).sampling
     objective = Objective(family, settings.estimator, jnp.ones(()), few, settings.independent, settings.slopes)
     model, objective = calibrate(model, objective, stream(settings.seed, CALIBRATION))
-    objective = Objective(
-        family,
-        settings.estimator,
-        objective.scale,
-        settings.sampling,
-        settings.independent,
-        settings.slopes,
-        objective.slope_scale,
-        objective.condition_scale,
-    )
+    objective = replace(objective, sampling=settings.sampling)
     return TrainingState.create(model, settings.optimiser, objective, stream(settings.seed, TRAINING))
 
 

@@ -4,16 +4,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from prism.constraints import Free
 from prism.estimators import Coordinates, Estimator, Exact, Gram
 from prism.families.family import Family
 from prism.networks import Architecture
-from prism.operators import GradientNormSquared, Laplacian, Partial, TimeDerivative
+from prism.operators import GradientNormSquared, Laplacian, WeightedTrace
 from prism.residuals import Sampling, Slopes
 from prism.training.optimisers import Optimiser
 from prism.training.spring import Spring
 
-FEW = 16
-"""Dimensions up to which every direction is cheap, and random coordinates beyond."""
+FEW, MANY = 16, 128
+"""Dimensions up to which every direction is cheap for Adam, and for the natural gradient."""
 CURVED = 2_000
 """Dimensions up to which the curvature of a solution shows beside its slope, and a wide lift pays."""
 
@@ -64,20 +65,26 @@ class Completed:
 
 
 def default_optimiser(family: Family) -> Optimiser:
-    """The natural gradient, which moves the lift by the residual's gradient where the equation alone decides u. Soft
-    conditions say nothing about slopes: with them the lift goes into the kernel."""
-    return Spring(in_kernel=True, slopes=False) if family.conditions else Spring()
+    """The natural gradient. It moves the lift by the residual's gradient where an elliptic equation alone decides u:
+    order-2 operators under a hard constraint in closed form. Elsewhere (time, soft conditions, constraints of the
+    user's own) slopes say less about u, and the lift goes into the kernel."""
+    constraint = family.constraint()
+    bound = constraint.radial and not isinstance(constraint, Free) and not family.conditions
+    return Spring() if bound and _of_second_order(family) else Spring(in_kernel=True, slopes=False)
 
 
 def default_estimator(family: Family, optimiser: Optimiser) -> Estimator:
-    """`Gram()` for the natural gradient wherever it is exact at the price of a few directions: operators of order 2
-    without coefficients, under a constraint in closed form. Else every direction where that is cheap, and 16 random
-    coordinates beyond."""
-    plain = (Laplacian, GradientNormSquared, Partial, TimeDerivative)
-    suits_gram = family.constraint().radial and all(isinstance(term, plain) for term in family.terms.values())
-    if isinstance(optimiser, Spring) and suits_gram:
+    """`Gram()` for the natural gradient wherever it is exact for the price of a few directions: operators of order 2
+    under a constraint that is radial. Else every direction where that is cheap, and 16 random coordinates beyond."""
+    natural = isinstance(optimiser, Spring)
+    if natural and family.constraint().radial and _of_second_order(family):
         return Gram()
-    return Exact() if family.domain.dimension <= FEW else Coordinates(FEW)
+    return Exact() if family.domain.dimension <= (MANY if natural else FEW) else Coordinates(FEW)
+
+
+def _of_second_order(family: Family) -> bool:
+    """Whether nothing but Δu, |∇u|² and Tr(σσᵀD²u) occurs."""
+    return all(isinstance(term, Laplacian | GradientNormSquared | WeightedTrace) for term in family.terms.values())
 
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:

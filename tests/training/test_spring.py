@@ -17,7 +17,7 @@ from prism.settings import Settings
 from prism.training.factored import kernel
 from prism.training.loop import Budget
 from prism.training.program import Program
-from prism.training.rows import join, rows, split
+from prism.training.rows import directional_rows, join, rows, split
 from prism.training.spring import Spring, damped_solve
 
 DIMENSION = 9
@@ -131,6 +131,32 @@ def test_slopes_are_the_gradients_in_x():
     close(second, expected)
 
 
+def test_directional_rows_are_derivatives_along_a_direction():
+    """In the mean over directions (v·∇r)² is |∇r|², in units of slope_scale; its rows are its derivatives."""
+    model = network(BALL)
+    family = Terms(BALL, {"lap": prism.Laplacian()})
+    objective = Objective(family, Exact(), jnp.asarray(3.0), Sampling(2, 2), slope_scale=jnp.asarray(5.0))
+    batch = objective.draw(KEY)
+
+    @jax.jit
+    def squares(keys):
+        values = jax.vmap(lambda k: directional_rows(objective, model, batch, k)[0])(keys)
+        return values**2, jnp.sum((0.6 * objective.residuals_and_slopes(model, batch, batch.key)[1]) ** 2, axis=1)
+
+    drawn, expected = (np.asarray(part) for part in squares(jax.random.split(KEY, 4_000)))
+    error = drawn.std(axis=0) / np.sqrt(len(drawn))
+    assert np.all(np.abs(drawn.mean(axis=0) - expected) < 4 * error)
+
+    @jax.jit
+    def gradients():
+        small, weight = split(model)
+        along = lambda arrays: directional_rows(objective, join(model, arrays, weight), batch, KEY)[0]
+        plain = jax.vmap(lambda tree: jax.flatten_util.ravel_pytree(tree)[0])(jax.jacrev(along)(small))
+        return directional_rows(objective, model, batch, KEY)[1], plain
+
+    close(*gradients())
+
+
 class Regression(prism.Family):
     """u = g: a least-squares problem for the affine part of the network, with one parameter that only scales r."""
 
@@ -207,10 +233,10 @@ def spring_settings(**changes) -> Settings:
     return Settings(optimiser=Spring(**changes), architecture=NARROW, sampling=Sampling(12, 12))
 
 
-@pytest.mark.parametrize("in_kernel", [False, True])
-def test_a_resumed_run_equals_an_uninterrupted_one(in_kernel):
+@pytest.mark.parametrize("kind", [{}, {"in_kernel": True}, {"slope_rows": True}], ids=str)
+def test_a_resumed_run_equals_an_uninterrupted_one(kind):
     family = SineGordon.create(12, KEY)
-    settings = spring_settings(in_kernel=in_kernel).completed(family)
+    settings = spring_settings(**kind).completed(family)
     state = first_state(family, settings)
     program = Program.compile(state, settings.optimiser)
     whole, _ = program(first_state(family, settings), 12, 20.0)

@@ -25,6 +25,7 @@ def trials(family: TwoBodyFamily) -> list[Trial]:
         Trial("default: slopes", Settings()),
         Trial("lift in the kernel", Settings(optimiser=Spring(in_kernel=True, slopes=False))),
         Trial("slopes and kernel", Settings(optimiser=Spring(in_kernel=True))),
+        Trial("slopes, and rows of them", Settings(optimiser=Spring(slope_rows=True))),
         Trial("no affine part", shaped(affine=0)),
         Trial("lift starts without bias", shaped(lift_bias=0.0)),
         Trial("lift of 64", shaped(lift_width=64)),

@@ -90,6 +90,30 @@ def _with_condition(whole: Rows, objective: Objective, model: Model, condition: 
     )
 
 
+def directional_rows(
+    objective: Objective, model: Model, batch: Batch, key: Key
+) -> tuple[Float[Array, "N"], Float[Array, "N P"]]:
+    """v·∇ₓr_n along one normal direction a pair, in units in which it starts at one, and its derivatives by the weights
+    after the lift."""
+    points, parameters, keys = objective.pairs(batch, key)
+    small, weight = split(model)
+    draws = jax.random.split(jax.random.fold_in(key, 1), points.shape[0])
+
+    def one(sample: tuple[Point, Parameter, Key, Key]) -> tuple[Scalar, Array]:
+        x, mu, sample_key, draw = sample
+        v = jax.random.normal(draw, x.shape, x.dtype)
+
+        def along(arrays: Model) -> Scalar:
+            network = join(model, arrays, weight)
+            r = lambda place: residual(network, objective.family, objective.estimator, place, mu, sample_key)
+            return jax.jvp(r, (x,), (v,))[1] / objective.slope_scale
+
+        value, row = jax.value_and_grad(along)(small)
+        return value, ravel_pytree(row)[0]
+
+    return jax.lax.map(one, (points, parameters, keys, draws), batch_size=chunk_of(points.shape))
+
+
 def _lifted(objective: Objective, model: Model, x: Point, mu: Parameter, key: Key) -> Lifted:
     parts = decompositions(objective.family, objective.estimator, model.lift.weight, x, mu, key)
     return model.lift.lifted(x, [part.directions for part in parts])

@@ -19,12 +19,13 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
+from prism.errors import InputError
 from prism.networks.model import Model
 from prism.residuals import Batch, Objective
 from prism.shapes import Scalar
-from prism.training.factored import kernel
+from prism.training.factored import Block, kernel
 from prism.training.optimisers import Optimiser, StepInfo
-from prism.training.rows import Rows, join, rows, split
+from prism.training.rows import Rows, directional_rows, join, rows, split
 
 REVIEW = 5
 """Steps between two looks at how well the last one did what the linear model foretold."""
@@ -46,7 +47,7 @@ class Spring(Optimiser[SpringState]):
     """The natural gradient of all weights (`in_kernel`: of the lift too), and the slope step of the lift (`slopes`).
 
     `damping` is relative to the kernel's mean diagonal. It rises where a step misses what it foretold, and falls
-    back; `bound` limits a step relative to the weights.
+    back; `bound` limits a step relative to the weights. `slope_rows` adds a row v·∇ₓr along a random v for each pair.
     """
 
     rate: float = eqx.field(static=True, default=0.5)
@@ -55,8 +56,13 @@ class Spring(Optimiser[SpringState]):
     bound: float = eqx.field(static=True, default=0.5)
     in_kernel: bool = eqx.field(static=True, default=False)
     slopes: bool = eqx.field(static=True, default=True)
+    slope_rows: bool = eqx.field(static=True, default=False)
     slope_rate: float = eqx.field(static=True, default=0.5)
     slope_damping: float = eqx.field(static=True, default=1e-4)
+
+    def __check_init__(self):
+        if self.slope_rows and self.in_kernel:
+            raise InputError("rows of slopes know the weights after the lift alone; leave the lift out of the kernel")
 
     def init(self, model: Model) -> SpringState:
         small, weight = split(model)
@@ -78,7 +84,9 @@ class Spring(Optimiser[SpringState]):
         target = r
         if objective.independent:
             target = r.at[:count].set(objective.residuals(model, batch, second).reshape(-1))
-        momentum, lift_momentum, damping = self._natural(batch_rows, target, state)
+        momentum, lift_momentum, damping = self._natural(
+            *self._system(objective, model, batch, batch_rows, target), state
+        )
         small, weight = split(model)
         flat, unravel = ravel_pytree(small)
         change, lift_change = -self.rate * decay * momentum, jnp.zeros_like(weight)
@@ -93,26 +101,35 @@ class Spring(Optimiser[SpringState]):
         finite = jnp.isfinite(loss) & jnp.isfinite(jnp.sum(change**2)) & jnp.isfinite(jnp.sum(lift_change**2))
         now = SpringState(momentum, lift_momentum, damping, state.slope_rate, state.count + 1)
         due = (now.count % REVIEW == 0) | (now.count < REVIEW)
-        foretold = r + batch_rows.small @ change + _push(batch_rows, lift_change)
+        foretold = r + batch_rows.small @ change + _push(batch_rows.blocks, lift_change)
         review = lambda s: self._review(objective, after, batch, batch_rows, foretold[:count], s)
         return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
 
+    def _system(
+        self, objective: Objective, model: Model, batch: Batch, batch_rows: Rows, target: Float[Array, "M"]
+    ) -> tuple[Float[Array, "R P"], list[Block], Float[Array, "R"]]:
+        """The rows by the weights after the lift and by the lift, and the target; with slopes as more of them."""
+        if not self.slope_rows:
+            return batch_rows.small, batch_rows.blocks, target
+        slopes, slope_rows = directional_rows(objective, model, batch, jax.random.split(batch.key)[0])
+        return jnp.concatenate([batch_rows.small, slope_rows]), [], jnp.concatenate([target, slopes])
+
     def _natural(
-        self, batch_rows: Rows, target: Float[Array, "M"], state: SpringState
+        self, small: Float[Array, "R P"], blocks: list[Block], target: Float[Array, "R"], state: SpringState
     ) -> tuple[Float[Array, "P"], Float[Array, "coordinates width"], Scalar]:
         """φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ), in units where J carries no 1/√N."""
-        small, count = batch_rows.small, target.shape[0]
+        count = target.shape[0]
         matrix, along = small @ small.T, small @ state.momentum
         if self.in_kernel:
-            matrix = matrix + kernel(batch_rows.blocks)
-            along = along + _push(batch_rows, state.lift_momentum)
+            matrix = matrix + kernel(blocks)
+            along = along + _push(blocks, state.lift_momentum)
         level = jnp.maximum(jnp.trace(matrix) / count, jnp.finfo(matrix.dtype).tiny)
         solution, damping = damped_solve(matrix / level, target - self.momentum * along, state.damping)
         solution = solution / level
         lift_momentum = state.lift_momentum
         if self.in_kernel:
             height = lift_momentum.shape[0]
-            pulled = sum(block.pull(solution, height) for block in batch_rows.blocks)
+            pulled = sum(block.pull(solution, height) for block in blocks)
             lift_momentum = self.momentum * lift_momentum + pulled
         return self.momentum * state.momentum + small.T @ solution, lift_momentum, damping
 
@@ -177,8 +194,8 @@ def damped_solve(
     return solution, level
 
 
-def _push(batch_rows: Rows, matrix: Float[Array, "coordinates width"]) -> Float[Array, "N"]:
-    return jnp.asarray(sum(block.push(matrix) for block in batch_rows.blocks))
+def _push(blocks: list[Block], matrix: Float[Array, "coordinates width"]) -> Float[Array, "N"]:
+    return jnp.asarray(sum(block.push(matrix) for block in blocks))
 
 
 def _shrink(weights: Float[Array, "P"], change: Float[Array, "P"], bound: float) -> Scalar:
