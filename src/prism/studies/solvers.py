@@ -13,7 +13,7 @@ from prism.studies.trials import Trial, problem
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
-DIMENSIONS = (100, 1_000, 10_000)
+DIMENSIONS, FULL_DIMENSIONS = (1_000, 10_000), (100, 1_000, 10_000)
 SECONDS, FULL_SECONDS = 10.0, 60.0
 
 
@@ -42,7 +42,7 @@ def trials(family: TwoBodyFamily) -> list[Trial]:
 def study(full: bool, tell: Callable[[str], None]) -> list[dict[str, object]]:
     """One row for each dimension and change."""
     rows: list[dict[str, object]] = []
-    for dimension in DIMENSIONS:
+    for dimension in FULL_DIMENSIONS if full else DIMENSIONS:
         family = problem(dimension)
         for trial in trials(family):
             tell(f"{trial.name} at {dimension:,} dimensions")
