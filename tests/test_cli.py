@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from prism.cli import main
+from prism.cli.names import estimator_text, parse_estimator
 from prism.cli.options import SolveOptions
 from prism.training import program
 
@@ -268,6 +269,16 @@ BAD_INPUT = {
     "unknown pairing": (solve("--pairing", "triple"), "unknown pairing 'triple'; choose paired, crossed"),
     "unknown loss": (solve("--loss", "l3"), "unknown loss 'l3'; choose shared, independent"),
     "unknown optimiser": (solve("--optimiser", "sgd"), "unknown optimiser 'sgd'; choose spring, adam"),
+    "unknown step of the lift": (
+        solve("--lift-step", "up"),
+        "unknown step of the lift 'up'; choose slopes, kernel, both",
+    ),
+    "damping of adam": (solve("--optimiser", "adam", "--damping", 1), "belong to --optimiser spring"),
+    "damping of nothing": (solve("--damping", 0), "--damping 0.0 is too small or too large"),
+    "momentum of one": (solve("--momentum", 1), "--momentum 1.0 is out of range"),
+    "negative affine part": (solve("--affine", -1), "--affine -1 is negative"),
+    "malformed slopes": (solve("--slopes", "half"), "malformed --slopes 'half'; write off, whole"),
+    "slopes along nothing": (solve("--slopes", 0), "slopes along 0 directions are none"),
     "unknown activation": (solve("--activation", "relu"), "unknown activation 'relu'; choose tanh, sin"),
     "no steps": (("solve", "allen-cahn", *TINY, "--steps", 0), "--steps 0 does nothing; give 1 or more"),
     "negative minutes": (("solve", "allen-cahn", *TINY, "--minutes", -1), "--minutes -1 does nothing"),
@@ -390,3 +401,8 @@ def test_a_process_ends_with_code_2_and_one_line(tmp_path):
     ran = prism_process("solve", "allen-kahn", "--dim", "6", "--out", tmp_path / "run")
     check_refusal(ran, "unknown family 'allen-kahn'")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["exact", "gram", "gram:4", "coordinates:16", "rademacher:3:shared", "gaussian:2"])
+def test_an_estimator_is_reported_under_the_name_it_is_typed_by(text):
+    assert estimator_text(parse_estimator(text)) == text

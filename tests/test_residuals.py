@@ -14,7 +14,7 @@ from prism import Ball, InputError, Laplacian, Sampling
 from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
 from prism.families import AllenCahn, Poisson
 from prism.networks import Model
-from prism.residuals import Batch, Objective, calibrate, residual, solution_value
+from prism.residuals import Batch, Objective, Slopes, calibrate, residual, solution_value
 
 CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
 FAMILY = Terms(Ball(D), {"lap": Laplacian()})
@@ -208,3 +208,46 @@ def test_samplings_that_make_no_batch(arguments, message):
 def test_how_many_pairs():
     assert Sampling(5, 3, crossed=True).pairs == 15
     assert Sampling(5, 5, crossed=False).pairs == 5
+
+
+# The residual's gradient
+
+
+def slopes_of(aim: Objective, model: Model, batch: Batch) -> np.ndarray:
+    """∇ₓr of every pair, by nested differentiation of the residuals."""
+    at = lambda x, mu: residual(model, FAMILY, aim.estimator, x, mu, KEY)
+    return np.asarray(jax.jit(jax.vmap(jax.jacfwd(at)))(batch.points, batch.parameters))
+
+
+def test_the_whole_gradient_is_part_of_the_loss():
+    plain = objective(Exact(), PAIRED)
+    aim = dataclasses.replace(plain, slopes=Slopes(), slope_scale=jnp.asarray(7.0))
+    batch = drawn(aim)
+    expected = np.mean(np.sum((slopes_of(aim, MODEL, batch) / 7.0) ** 2, axis=1))
+    close(aim.loss(MODEL, batch) - plain.loss(MODEL, batch), expected)
+
+
+def test_sampled_directions_give_it_in_the_mean():
+    aim = dataclasses.replace(objective(Exact(), PAIRED), slopes=Slopes(2), slope_scale=jnp.asarray(7.0))
+    batch = drawn(aim)
+    keys = jax.random.split(KEY, 3_000)
+    draws = np.asarray(jax.jit(jax.vmap(lambda k: aim.slope_loss(MODEL, batch, k, Slopes(2))))(keys))
+    expected = np.mean(np.sum((slopes_of(aim, MODEL, batch) / 7.0) ** 2, axis=1))
+    assert abs(draws.mean() - expected) < 4 * draws.std() / len(keys) ** 0.5
+
+
+def test_both_parts_of_the_loss_start_at_one():
+    model, aim = raw(AllenCahn.create(D, KEY), Exact())
+    aim = dataclasses.replace(aim, slopes=Slopes(), sampling=PAIRED)
+
+    @eqx.filter_jit
+    def calibrated_loss():
+        found, calibrated = calibrate(model, aim, KEY)
+        return calibrated.loss(constant(found, 0.0), aim.draw(KEY))
+
+    close(calibrated_loss(), 2.0)
+
+
+def test_slopes_along_no_direction_are_refused():
+    with pytest.raises(InputError, match="along 0 directions"):
+        Slopes(0)
