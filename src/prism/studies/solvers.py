@@ -13,7 +13,7 @@ from prism.studies.trials import Trial, problem
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
-DIMENSIONS, FULL_DIMENSIONS = (1_000, 10_000), (100, 1_000, 10_000)
+DIMENSIONS, FULL_DIMENSIONS = (1_000,), (100, 1_000, 10_000)
 SECONDS, FULL_SECONDS = 10.0, 60.0
 
 
