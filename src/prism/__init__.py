@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prism.artifacts import load
     from prism.conditions import Condition, Observed, Prescribed
     from prism.constraints import Constraint, Free, HardConstraint, vanishing
     from prism.domains import AtTime, Ball, Cube, Domain, Sphere, TimeCylinder, WholeSpace
@@ -55,6 +56,7 @@ _HOMES = {
     "training.spring": ("Spring",),
     "runs": ("solve",),
     "solution": ("Solution",),
+    "artifacts": ("load",),
     "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -107,6 +109,7 @@ __all__ = [
     "Uniform",
     "WeightedTrace",
     "WholeSpace",
+    "load",
     "solve",
     "vanishing",
 ]

@@ -1,6 +1,5 @@
 """One run from a family to a Solution: check, compile, calibrate, train, evaluate, and write it all down."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +7,6 @@ from dataclasses import dataclass, replace
 import equinox as eqx
 import jax.numpy as jnp
 
-from prism import storage
 from prism.errors import InputError
 from prism.estimators import Estimator
 from prism.evaluation import Evaluation, evaluate, quick_error
@@ -238,15 +236,6 @@ def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluatio
         interrupted_by=signal,
         evaluation=evaluation,
     )
-
-
-def save_model(solution: Solution, directory: RunDirectory, description: dict[str, object]) -> None:
-    """The network and the problem's own random coefficients, with what they are."""
-    files = {
-        "model.safetensors": storage.pack_arrays(solution),
-        "model.json": (json.dumps(description, indent=2) + "\n").encode(),
-    }
-    storage.write_directory(directory.model, files)
 
 
 def solve(

@@ -1,5 +1,8 @@
 """The trained artifact: u(x; μ) for any point and any parameter of the family."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,8 +12,11 @@ from prism.errors import InputError
 from prism.evaluation import Evaluation, evaluate
 from prism.families.family import Family
 from prism.networks.model import Model
-from prism.residuals import solution_value
+from prism.residuals import CHUNK_NUMBERS, solution_value
+from prism.shapes import Parameter, Point, Scalar
 from prism.streams import EVALUATION, stream
+
+PointFunction = Callable[["Solution", Array, Array], Array]
 
 
 class Solution(eqx.Module):
@@ -23,6 +29,31 @@ class Solution(eqx.Module):
     family: Family
 
     def __call__(self, x: Array, **parameters: float | Array) -> Float[Array, "..."]:
+        return self._at_points(_value, x, parameters)
+
+    def gradient(self, x: Array, **parameters: float | Array) -> Float[Array, "... coordinates"]:
+        """∇ₓu at the points."""
+        return self._at_points(_gradient, x, parameters)
+
+    def sensitivity(self, x: Array, **parameters: float | Array) -> dict[str, Float[Array, "..."]]:
+        """∂u/∂μ at the points, by the name of each parameter."""
+        slopes = self._at_points(_sensitivity, x, parameters)
+        return {name: slopes[..., index] for index, name in enumerate(self.family.parameters.names)}
+
+    def outside(self, **parameters: float) -> list[str]:
+        """The parameters that lie outside the space that was trained."""
+        self.family.parameters.array(**parameters)
+        bounds = self.family.parameters.bounds()
+        return [name for name, value in parameters.items() if not bounds[name][0] <= value <= bounds[name][1]]
+
+    def save(self, path: str | Path) -> None:
+        """Write it as a directory, for `prism.load`."""
+        from prism.artifacts import save
+
+        save(self, Path(path))
+
+    def _at_points(self, function: PointFunction, x: Array, parameters: dict) -> Array:
+        """The function at every point, in chunks so that memory is bounded."""
         points = jnp.asarray(x, dtype=float)
         coordinates = self.family.domain.coordinates
         if points.ndim not in (1, 2) or points.shape[-1] != coordinates:
@@ -30,7 +61,9 @@ class Solution(eqx.Module):
                 f"points of shape {points.shape} do not fit; give ({coordinates},) or (number, {coordinates})"
             )
         mu = self._parameters(points.shape[:-1], parameters)
-        return _predict_one(self, points, mu) if points.ndim == 1 else _predict(self, points, mu)
+        if points.ndim == 1:
+            return _one(self, function, points, mu)
+        return _many(self, function, points, mu)
 
     def evaluate(self, seed: int = 0, points: int | None = None) -> Evaluation:
         """Errors and baselines on held-out points and parameters, where the family knows its exact solution."""
@@ -46,11 +79,24 @@ class Solution(eqx.Module):
         return jnp.stack([jnp.broadcast_to(side, shape) for side in sides], axis=-1)
 
 
-@eqx.filter_jit
-def _predict_one(solution: Solution, x: Array, mu: Array) -> Array:
+def _value(solution: Solution, x: Point, mu: Parameter) -> Scalar:
     return solution_value(solution.model, solution.family, x, mu)
 
 
+def _gradient(solution: Solution, x: Point, mu: Parameter) -> Point:
+    return jax.grad(lambda place: _value(solution, place, mu))(x)
+
+
+def _sensitivity(solution: Solution, x: Point, mu: Parameter) -> Parameter:
+    return jax.grad(lambda parameter: _value(solution, x, parameter))(mu)
+
+
 @eqx.filter_jit
-def _predict(solution: Solution, points: Array, mu: Array) -> Array:
-    return jax.vmap(lambda x, m: solution_value(solution.model, solution.family, x, m))(points, mu)
+def _one(solution: Solution, function: PointFunction, x: Array, mu: Array) -> Array:
+    return function(solution, x, mu)
+
+
+@eqx.filter_jit
+def _many(solution: Solution, function: PointFunction, points: Array, mu: Array) -> Array:
+    chunk = max(1, min(points.shape[0], CHUNK_NUMBERS // points.shape[1]))
+    return jax.lax.map(lambda pair: function(solution, *pair), (points, mu), batch_size=chunk)

@@ -13,6 +13,10 @@ SOLVE_EXAMPLE = """example:
 DEMO_EXAMPLE = """example:
   prism demo --out runs/demo
 """
+PREDICT_EXAMPLE = """example:
+  prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
+  reads one point a row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
+"""
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes six times as
@@ -41,6 +45,12 @@ def build_parser() -> argparse.ArgumentParser:
     demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, _demo)
     demo.add_argument("--out", metavar="DIR", help="where to (default runs/demo, replaced each time)")
     demo.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    predict = _command(commands, "predict", "u at given points and any μ, from a run", PREDICT_EXAMPLE, _predict)
+    predict.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    predict.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
+    predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
+    predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
+    predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
     bench.add_argument("name", metavar="NAME", help="estimators or solvers")
     bench.add_argument("--full", action="store_true", help="the whole time instead of a sixth")
@@ -127,6 +137,12 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace) -> int:
     from prism.cli.demo import run
+
+    return run(options)
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from prism.cli.predict import run
 
     return run(options)
 

@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from prism.artifacts import save
 from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
 from prism.reporting.records import RunDirectory
-from prism.runs import Outcome, Record, execute, save_model
+from prism.runs import Outcome, Record, execute
 from prism.settings import Completed
 from prism.training.loop import Budget
 
@@ -81,7 +82,7 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
         **outcome.report(),
         "out": str(directory.path),
     }
-    save_model(outcome.solution, directory, chosen.config())
+    save(outcome.solution, directory.model, chosen.config())
     save_plots(outcome.solution, outcome.evaluation, directory.metrics(), directory.plots)
     by_parameter = [] if outcome.evaluation is None else [vars(row) for row in outcome.evaluation.by_parameter]
     directory.write_json("report.json", {**report, "by_parameter": by_parameter})
