@@ -62,22 +62,8 @@ def test_derivatives_of_a_solution():
     assert solution.outside(mu1=0.7, mu2=1.6) == ["mu2"]
 
 
-TINY = [
-    "solve",
-    "sine-gordon",
-    "--dim",
-    "6",
-    "--width",
-    "4",
-    "--lift-width",
-    "4",
-    "--depth",
-    "1",
-    "--points",
-    "8",
-    "--steps",
-    "2",
-]
+SIZE = ("--width", "4", "--lift-width", "4", "--depth", "1", "--points", "8", "--steps", "2")
+TINY = ("solve", "sine-gordon", "--dim", "6", *SIZE)
 
 
 @pytest.fixture(scope="module")
