@@ -92,10 +92,10 @@ def figure(rows: Sequence[dict]) -> Figure:
     panels = (("skill", "skill after the same time"), ("seconds a step", "seconds a step"), ("deviation", "deviation"))
     axes = drawn.subplots(1, 3)
     for axis, (column, title) in zip(axes, panels, strict=True):
-        for name in ESTIMATORS:
+        for number, name in enumerate(ESTIMATORS):
             here = [(row["d"], row[column]) for row in rows if row["estimator"] == name and row[column]]
             if here:
-                axis.plot(*zip(*here, strict=True), "o-", label=name)
+                axis.plot(*zip(*here, strict=True), "o-", color=f"C{number}", label=name)
         axis.set(title=title, xlabel="dimension", xscale="log", yscale="log")
     axes[0].axhline(1.0, color="#c44e52", ls="--", label="μ-blind")
     axes[0].legend(fontsize=8)
