@@ -43,7 +43,6 @@ _HOMES = {
         "Biharmonic",
         "WeightedTrace",
         "Partial",
-        "Prescribed",
         "TimeDerivative",
     ),
     "constraints": ("Constraint", "Free", "HardConstraint", "vanishing"),

@@ -111,7 +111,7 @@ def _add_solve(commands) -> None:
         help="(default: spring 256, beyond 2,000 dimensions 64; adam 128)",
     )
     method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
-    method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 128)")
+    method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 64)")
     method.add_argument("--affine", type=int, metavar="K", help="channels of the affine part (default 4)")
     method.add_argument("--points", type=int, metavar="N", help="in a batch (default: spring 400 or fewer, adam 100)")
     method.add_argument("--params", type=int, metavar="M", help="parameters in a batch (crossed: default 10)")

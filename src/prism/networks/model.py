@@ -22,12 +22,12 @@ from prism.taylor import Activation, Jet, Tanh
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes and settings; the defaults are those of the paper, section 5.1: 4 layers of 128, a generator of 3."""
+    """Sizes and settings; the defaults are the paper's, section 5.1: 4 layers of 128, a generator of 3 layers."""
 
     lift_width: int = 128
     width: int = 128
     depth: int = 4
-    generator_width: int = 128
+    generator_width: int = 64
     generator_depth: int = 3
     modulation: ModulationSettings = FILM
     activation: Activation = field(default_factory=Tanh)

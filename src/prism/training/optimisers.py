@@ -51,6 +51,6 @@ class Adam(Optimiser[Any]):
         loss, gradient = eqx.filter_value_and_grad(lambda m: objective.loss(m, batch))(model)
         direction, state = optax.scale_by_adam().update(gradient, state)
         updates = jax.tree.map(lambda u: -self.rate * decay * u, direction)
-        squares = [jnp.sum(g * g) for g in jax.tree.leaves(gradient)]
+        squares = [jnp.vdot(g, g) for g in jax.tree.leaves(gradient)]
         finite = jnp.isfinite(loss) & jnp.isfinite(sum(squares))
         return eqx.apply_updates(model, updates), state, StepInfo(loss, finite)
