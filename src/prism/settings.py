@@ -74,11 +74,12 @@ def default_optimiser(family: Family) -> Optimiser:
 
 
 def default_estimator(family: Family, optimiser: Optimiser) -> Estimator:
-    """`Gram()` for the natural gradient wherever it is exact for the price of a few directions: operators of order 2
-    under a constraint that is radial. Else every direction where that is cheap, and 16 random coordinates beyond."""
+    """`Gram()` for the natural gradient where operators of order 2 stand under a radial constraint, with 16 directions
+    sampled from it behind the widest lift. Else every direction where that is cheap, and 16 random coordinates
+    beyond."""
     natural = isinstance(optimiser, Spring)
     if natural and family.constraint().radial and _of_second_order(family):
-        return Gram()
+        return Gram(FEW) if _is_between(family) else Gram()
     return Exact() if family.domain.dimension <= (MANY if natural else FEW) else Coordinates(FEW)
 
 
@@ -87,12 +88,17 @@ def _of_second_order(family: Family) -> bool:
     return all(isinstance(term, Laplacian | GradientNormSquared | WeightedTrace) for term in family.terms.values())
 
 
+def _is_between(family: Family) -> bool:
+    """Whether the solution's quadratic form, of rank d, both shows and needs the widest lift."""
+    return MANY < family.domain.dimension <= CURVED
+
+
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
     """Adam: the paper's. Natural gradient, whose kernel costs N² times the number of weights: a small network behind
     a lift that is wide where curvature matters."""
     if not isinstance(optimiser, Spring):
         return Architecture()
-    lift_width = 256 if family.domain.dimension <= CURVED else 64
+    lift_width = 512 if _is_between(family) else 256 if family.domain.dimension <= MANY else 64
     return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
 
 

@@ -108,7 +108,7 @@ def _add_solve(commands) -> None:
         "--lift-width",
         type=int,
         metavar="W",
-        help="(default: spring 256, beyond 2,000 dimensions 64; adam 128)",
+        help="(default: spring 256, beyond 128 dimensions 512, beyond 2,000 64; adam 128)",
     )
     method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
     method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 64)")
