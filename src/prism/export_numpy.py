@@ -4,6 +4,8 @@
     u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one a point
 
     h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   and   N = amplitude · (z' + q(μ)·z_affine)
+
+The weights are those that were trained; everything is computed in double precision.
 """
 
 import functools
@@ -43,7 +45,7 @@ class Solution:
                 raise ValueError(f"its format is {content['format']!r}, this file reads {FORMAT}")
             self.coordinates: int = content["coordinates"]
             self.names = tuple(content["parameters"])
-            self.bounds = np.asarray(list(content["parameters"].values()), dtype=float).T
+            self.bounds = np.asarray([*content["parameters"].values()], dtype=float).T
             self.coordinate = np.log if content["logarithmic"] else np.asarray
             self.activation = ACTIVATIONS[content["activation"]]
             self.layers, self.generator_layers = content["layers"], content["generator_layers"]
@@ -54,19 +56,17 @@ class Solution:
         if hashlib.sha256(weights).hexdigest() != expected:
             raise ValueError(f"{WEIGHTS} is not what was exported (its SHA-256 differs); export it again")
         with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-            self.weights: dict[str, np.ndarray] = dict(arrays)
+            self.weights = {name: array.astype(float) for name, array in arrays.items()}
 
     def u(self, points, **parameters) -> np.ndarray:
         """u at one point (coordinates,) or at many (number, coordinates)."""
-        dtype = self.weights["lift_weight"].dtype
-        points = np.asarray(points, dtype=dtype)
+        points = np.asarray(points, dtype=float)
         if points.ndim not in (1, 2) or points.shape[-1] != self.coordinates:
             raise ValueError(
                 f"points of shape {points.shape} do not fit; give ({self.coordinates},) or (number, {self.coordinates})"
             )
-        mu = self._parameters(points.shape[:-1], parameters).astype(dtype)
-        values = self._constrained(points.reshape(-1, self.coordinates), mu)
-        return values.reshape(points.shape[:-1])
+        mu = self._parameters(points.shape[:-1], parameters)
+        return self._constrained(points.reshape(-1, self.coordinates), mu).reshape(points.shape[:-1])
 
     def _parameters(self, shape: tuple[int, ...], parameters: dict) -> np.ndarray:
         """μ as (number, p), or (1, p) where every point has the same."""
@@ -90,7 +90,6 @@ class Solution:
         """What the generator makes of μ, standardised in the coordinate in which its law is uniform."""
         low, high = self.coordinate(self.bounds)
         embedding = (self.coordinate(mu) - (low + high) / 2.0) * (12.0**0.5 / (high - low))
-        embedding = embedding.astype(mu.dtype)
         for layer in range(self.generator_layers):
             weight, bias = self.weights[f"generator_weight_{layer}"], self.weights[f"generator_bias_{layer}"]
             embedding = np.tanh(embedding @ weight + bias)
@@ -107,7 +106,7 @@ class Solution:
             if f"shift_{layer}" in self.weights:
                 z = z + embedding @ self.weights[f"shift_{layer}"]
             z = self.activation(z) @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
-        slope = self.weights.get("slope_offset", np.zeros(0, x.dtype))
+        slope = self.weights.get("slope_offset", np.zeros(0))
         if "slope_head" in self.weights:
             slope = slope + embedding @ self.weights["slope_head"]
         return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, width:] * slope, axis=1))

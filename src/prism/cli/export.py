@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
 def describe(report: dict) -> str:
     """The report for a reader."""
     forms = {"StableHLO": report["stablehlo_difference"], "NumPy": report["numpy_difference"]}
-    told = [f"{name} {difference:.1e}" for name, difference in forms.items() if difference is not None]
-    return f"differences from the solution, relative to its size: {', '.join(told)}; both are described in {report['out']}/README.md"
+    told = " and ".join(f"{name} within {size:.1e}" for name, size in forms.items() if size is not None)
+    return f"{told} of the live solution, relative to its size; {report['out']}/README.md tells how to use it"

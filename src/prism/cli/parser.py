@@ -19,7 +19,7 @@ PREDICT_EXAMPLE = """example:
 """
 EXPORT_EXAMPLE = """example:
   prism export runs/first --out first
-  writes first/solution.py, which asks for NumPy alone, and first/solution.stablehlo for JAX without PRISM, both compared
+  writes first/solution.py, which needs NumPy alone, and first/solution.stablehlo for JAX without PRISM, both compared
   with the run's own solution before they are written; first/README.md tells how to use them.
 """
 BENCH_EXAMPLE = """example:
