@@ -155,7 +155,10 @@ WRONG = {
     "a number for a point": ((jnp.zeros(()), MU), "points of shape () do not fit"),
     "a missing parameter": ((POINTS, {"mu1": 1.0}), "no value for mu2; the parameters are mu1, mu2"),
     "an unknown parameter": ((POINTS, {**MU, "mu3": 1.0}), "unknown mu3; the parameters are mu1, mu2"),
-    "too few values": ((POINTS, {**MU, "mu1": jnp.ones(3)}), "mu1: give one number, or one for each of the (7,) points"),
+    "too few values": (
+        (POINTS, {**MU, "mu1": jnp.ones(3)}),
+        "mu1: give one number, or one for each of the (7,) points",
+    ),
 }
 
 

@@ -209,8 +209,8 @@ def _readme(solution: Solution, with_numpy: bool) -> str:
     text += f"""
         With JAX and flatbuffers, on {" or ".join(PLATFORMS)} (`{STABLEHLO}`, whose weights are inside):
 
-            import jax.export
-            u = jax.export.deserialize(bytearray(open("{STABLEHLO}", "rb").read())).call
+            import jax.export, pathlib
+            u = jax.export.deserialize(bytearray(pathlib.Path("{STABLEHLO}").read_bytes())).call
             u(points, mu)     # {dtype} of shapes (number, {coordinates}) and (number, {space.size}), for {names}
 
         JAX promises to read a StableHLO file for six months; export the run again for later versions.
