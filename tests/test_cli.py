@@ -194,7 +194,7 @@ def test_help_is_quick_and_does_not_import_jax():
     assert min(times) < 0.5
 
 
-@pytest.mark.parametrize("command", ["solve", "demo", "list"])
+@pytest.mark.parametrize("command", ["solve", "demo", "export", "list"])
 def test_every_command_shows_an_example(command):
     ran = prism(command, "--help")
     assert ran.code == 0

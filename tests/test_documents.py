@@ -2,17 +2,19 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/defining-a-pde.md")
+DOCUMENTS = ("README.md", "docs/defining-a-pde.md", "docs/export.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_code_blocks_run(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
     assert blocks
     code = re.sub(r"minutes=[\d.]+", "steps=2, progress=False", "\n".join(blocks))

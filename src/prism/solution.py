@@ -52,6 +52,12 @@ class Solution(eqx.Module):
 
         save(self, Path(path))
 
+    def export(self, path: str | Path, force: bool = False) -> dict[str, object]:
+        """Write it as StableHLO and for NumPy alone, for where PRISM is not; returns how well both agree with it."""
+        from prism.export import export
+
+        return export(self, Path(path), force)
+
     def _at_points(self, function: PointFunction, x: Array, parameters: dict) -> Array:
         """The function at every point, in chunks so that memory is bounded."""
         points = jnp.asarray(x, dtype=float)

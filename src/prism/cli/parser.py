@@ -17,6 +17,11 @@ PREDICT_EXAMPLE = """example:
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
   reads one point a row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
 """
+EXPORT_EXAMPLE = """example:
+  prism export runs/first --out first
+  writes first/solution.py, which needs NumPy alone, and first/solution.stablehlo for JAX without PRISM, both compared
+  with the run's own solution before they are written; first/README.md tells how to use them.
+"""
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes six times as
@@ -51,6 +56,11 @@ def build_parser() -> argparse.ArgumentParser:
     predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
     predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
     predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    export = _command(commands, "export", "a run as StableHLO and for NumPy alone", EXPORT_EXAMPLE, _export)
+    export.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    export.add_argument("--out", metavar="DIR", help="where to (default RUN-export)")
+    export.add_argument("--force", action="store_true", help="replace an earlier export in --out")
+    export.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
     bench.add_argument("name", metavar="NAME", help="estimators or solvers")
     bench.add_argument("--full", action="store_true", help="the whole time instead of a sixth")
@@ -143,6 +153,12 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _predict(options: argparse.Namespace) -> int:
     from prism.cli.predict import run
+
+    return run(options)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from prism.cli.export import run
 
     return run(options)
 

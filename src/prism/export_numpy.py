@@ -1,0 +1,132 @@
+"""u(x; μ) of a solution exported by PRISM, with NumPy alone.
+
+    from solution import u                  this file, beside weights.npz and solution.json
+    u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one a point
+
+    h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   and   N = amplitude · (z' + q(μ)·z_affine)
+
+The weights are those that were trained; everything is computed in double precision.
+"""
+
+import functools
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+
+FORMAT = 1
+WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
+
+
+def sigmoid(z: np.ndarray) -> np.ndarray:
+    """1 / (1 + e⁻ᶻ), without overflow."""
+    return np.exp(-np.logaddexp(0.0, -z))
+
+
+ACTIVATIONS = {
+    "Tanh": np.tanh,
+    "Sin": np.sin,
+    "Sigmoid": sigmoid,
+    "Softplus": lambda z: np.logaddexp(z, 0.0),
+    "Swish": lambda z: z * sigmoid(z),
+    "Bump": lambda z: np.exp(-z * z / 2.0),
+}
+
+
+class Solution:
+    """u(x; μ) from the contents of solution.json and weights.npz, refused where they are not what was exported."""
+
+    def __init__(self, description: bytes, weights: bytes):
+        try:
+            content = json.loads(description)
+            if content["format"] != FORMAT:
+                raise ValueError(f"its format is {content['format']!r}, this file reads {FORMAT}")
+            self.coordinates: int = content["coordinates"]
+            self.names = tuple(content["parameters"])
+            self.bounds = np.asarray([*content["parameters"].values()], dtype=float).T
+            self.coordinate = np.log if content["logarithmic"] else np.asarray
+            self.activation = ACTIVATIONS[content["activation"]]
+            self.layers, self.generator_layers = content["layers"], content["generator_layers"]
+            self.radius: float | None = content["vanishing_radius"]
+            expected = content["weights_sha256"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{DESCRIPTION} is no exported solution ({type(error).__name__}: {error})") from error
+        if hashlib.sha256(weights).hexdigest() != expected:
+            raise ValueError(f"{WEIGHTS} is not what was exported (its SHA-256 differs); export it again")
+        with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
+            self.weights = {name: array.astype(float) for name, array in arrays.items()}
+
+    def u(self, points, **parameters) -> np.ndarray:
+        """u at one point (coordinates,) or at many (number, coordinates)."""
+        points = np.asarray(points, dtype=float)
+        if points.ndim not in (1, 2) or points.shape[-1] != self.coordinates:
+            raise ValueError(
+                f"points of shape {points.shape} do not fit; give ({self.coordinates},) or (number, {self.coordinates})"
+            )
+        mu = self._parameters(points.shape[:-1], parameters)
+        return self._constrained(points.reshape(-1, self.coordinates), mu).reshape(points.shape[:-1])
+
+    def _parameters(self, shape: tuple[int, ...], parameters: dict) -> np.ndarray:
+        """μ as (number, p), or (1, p) where every point has the same."""
+        missing = [name for name in self.names if name not in parameters]
+        unknown = [name for name in parameters if name not in self.names]
+        if missing or unknown:
+            wrong = f"no value for {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)}"
+            raise ValueError(f"{wrong}; the parameters are {', '.join(self.names)}")
+        sides = [np.asarray(parameters[name], dtype=float) for name in self.names]
+        wrong = [name for name, side in zip(self.names, sides, strict=True) if side.shape not in ((), shape)]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)}: give one number, or one for each of the {shape} points")
+        return np.stack([side.reshape(-1) for side in np.broadcast_arrays(*sides)], axis=-1)
+
+    def _constrained(self, x: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        """u = N, or (1 − |x|²/R²) N where u vanishes on the sphere."""
+        network = self._network(x, self._embedding(mu))
+        return network if self.radius is None else (1.0 - np.sum(x * x, axis=1) / self.radius**2) * network
+
+    def _embedding(self, mu: np.ndarray) -> np.ndarray:
+        """What the generator makes of μ, standardised in the coordinate in which its law is uniform."""
+        low, high = self.coordinate(self.bounds)
+        embedding = (self.coordinate(mu) - (low + high) / 2.0) * (12.0**0.5 / (high - low))
+        for layer in range(self.generator_layers):
+            weight, bias = self.weights[f"generator_weight_{layer}"], self.weights[f"generator_bias_{layer}"]
+            embedding = np.tanh(embedding @ weight + bias)
+        return embedding
+
+    def _network(self, x: np.ndarray, embedding: np.ndarray) -> np.ndarray:
+        """N(x; μ): lift, modulated layers, and the affine channels that skip them."""
+        lifted = x @ self.weights["lift_weight"] + self.weights["lift_bias"]
+        width = self.weights["weight_0"].shape[0]
+        z = lifted[:, :width]
+        for layer in range(self.layers):
+            if f"scale_{layer}" in self.weights:
+                z = (1.0 + embedding @ self.weights[f"scale_{layer}"]) * z
+            if f"shift_{layer}" in self.weights:
+                z = z + embedding @ self.weights[f"shift_{layer}"]
+            z = self.activation(z) @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
+        slope = self.weights.get("slope_offset", np.zeros(0))
+        if "slope_head" in self.weights:
+            slope = slope + embedding @ self.weights["slope_head"]
+        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, width:] * slope, axis=1))
+
+
+def read(directory: str | Path) -> Solution:
+    """The solution exported to a directory."""
+    try:
+        contents = [(Path(directory) / name).read_bytes() for name in (DESCRIPTION, WEIGHTS)]
+    except OSError as error:
+        raise ValueError(f"{directory} holds no exported solution ({error.strerror}: {error.filename})") from error
+    return Solution(*contents)
+
+
+@functools.cache
+def beside() -> Solution:
+    """The solution whose files lie beside this one, read once."""
+    return read(Path(__file__).parent)
+
+
+def u(points, **parameters) -> np.ndarray:
+    """u(x; μ) at one point or at many: `u(points, mu1=0.7, mu2=1.2)`."""
+    return beside().u(points, **parameters)
