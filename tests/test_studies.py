@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from prism import Adam, Architecture, Coordinates, Sampling
+from prism import FILM, NONE, Adam, Architecture, Coordinates, Sampling
 from prism.cli import main
+from prism.families import Poisson
+from prism.runs import execute
 from prism.settings import Settings
-from prism.studies import estimators, solvers
-from prism.studies.trials import Trial
+from prism.studies import decoupling, estimators, modulation, motivation, sampling, solvers, transfer, variance
+from prism.studies.trials import Trial, averaged
+from prism.training.loop import Budget
 
 SMALL = Settings(optimiser=Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=Sampling(4, 4))
 
@@ -26,17 +29,79 @@ def small_solvers(monkeypatch):
     monkeypatch.setattr(solvers, "trials", lambda family: [Trial("adam", SMALL)])
 
 
-@pytest.mark.parametrize(("name", "small"), [("estimators", small_estimators), ("solvers", small_solvers)])
-def test_a_study_leaves_table_figure_and_json(name, small, monkeypatch, tmp_path, capsys):
+def short_trials(monkeypatch):
+    """Trials of one step with a tiny network, whatever they ask for."""
+    run = lambda self, family, seconds: execute(family, SMALL, Budget(steps=1), show=False)
+    monkeypatch.setattr(Trial, "run", run)
+    for study in (modulation, motivation, sampling, transfer, variance):
+        monkeypatch.setattr(study, "SEEDS", (0,))
+        monkeypatch.setattr(study, "DIMENSION", 6)
+
+
+def small_motivation(monkeypatch):
+    short_trials(monkeypatch)
+    monkeypatch.setattr(motivation, "BETAS", (0.5,))
+
+
+def small_modulation(monkeypatch):
+    short_trials(monkeypatch)
+    monkeypatch.setattr(modulation, "MODULATIONS", {"film": FILM})
+
+
+def small_transfer(monkeypatch):
+    short_trials(monkeypatch)
+    monkeypatch.setattr(transfer, "FIXED", (0.5,))
+
+
+def small_variance(monkeypatch):
+    short_trials(monkeypatch)
+    monkeypatch.setattr(variance, "EQUATIONS", {"poisson": Poisson})
+    monkeypatch.setattr(variance, "COMPARED", ["film"])
+    monkeypatch.setattr(variance, "DIMENSION", 20)
+    for name, size in (("DRAWS", 3), ("STEPS", 1), ("PLACES", 2)):
+        monkeypatch.setattr(variance, name, size)
+    monkeypatch.setattr(variance, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
+
+
+def small_decoupling(monkeypatch):
+    monkeypatch.setattr(decoupling, "DIMENSIONS", (20,))
+    monkeypatch.setattr(decoupling, "MODULATIONS", {"film": FILM, "none": NONE})
+    monkeypatch.setattr(decoupling, "ROUND_SECONDS", 1e-3)
+    monkeypatch.setattr(decoupling, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
+
+
+STUDIES = {
+    "estimators": (small_estimators, 1, 1),
+    "solvers": (small_solvers, 1, 1),
+    "motivation": (small_motivation, 3, 3),
+    "sampling": (short_trials, 18, 18),
+    "transfer": (small_transfer, 18, 18),
+    "variance": (small_variance, 2, 1),
+    "decoupling": (small_decoupling, 2, 2),
+    "modulation": (small_modulation, 1, 1),
+}
+"""How each is made small, how many rows it then has, and how many lines its table."""
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_leaves_table_figure_and_json(name, monkeypatch, tmp_path, capsys):
+    small, rows, lines = STUDIES[name]
     small(monkeypatch)
     assert main(["bench", name, "--out", str(tmp_path / "out"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["study"] == name
-    assert len(record["rows"]) == 1
+    assert len(record["rows"]) == rows
     assert all(value is not None for row in record["rows"] for value in row.values())
-    assert (tmp_path / "out" / "table.md").read_text().count("\n") == 3
+    text = (tmp_path / "out" / "table.md").read_text()
+    assert sum(line.startswith("|") for line in text.splitlines()) == lines + 2
+    assert record["finding"] is None or record["finding"] in text
     assert (tmp_path / "out" / "figure.png").stat().st_size > 1000
     assert json.loads((tmp_path / "out" / "results.json").read_text()) == record
+
+
+def test_means_and_deviations_are_over_seeds():
+    rows = [{"method": "a", "seed": seed, "error": error} for seed, error in enumerate((1.0, 2.0, 3.0))]
+    assert averaged(rows, ["method"], ["error"]) == [{"method": "a", "error": 2.0, "± error": 1.0, "seeds": 3}]
 
 
 def test_an_unknown_study_is_named(capsys):

@@ -1,4 +1,4 @@
-"""`prism bench NAME`: one study, its table, figure and JSON."""
+"""`prism bench NAME`: one study, its table, figure, finding and JSON."""
 
 import argparse
 import io
@@ -11,10 +11,28 @@ from prism.cli.solve import say
 from prism.errors import InputError
 from prism.reporting.records import environment
 from prism.storage import write_file
-from prism.studies import estimators, solvers
-from prism.studies.trials import markdown
+from prism.studies import (
+    decoupling,
+    estimators,
+    modulation,
+    motivation,
+    sampling,
+    solvers,
+    transfer,
+    variance,
+)
+from prism.studies.trials import Study, markdown
 
-STUDIES = {"estimators": estimators, "solvers": solvers}
+STUDIES: dict[str, Study] = {
+    "estimators": estimators.STUDY,
+    "solvers": solvers.STUDY,
+    "motivation": motivation.STUDY,
+    "sampling": sampling.STUDY,
+    "transfer": transfer.STUDY,
+    "variance": variance.STUDY,
+    "decoupling": decoupling.STUDY,
+    "modulation": modulation.STUDY,
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,25 +42,27 @@ def run(options: argparse.Namespace) -> int:
     if out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {out}: it is a file; choose another --out")
     begun = time.perf_counter()
-    rows = study.study(full, say)
+    rows = study.run(full, say)
+    finding = study.finding(rows) if study.finding else None
     record = {
         "study": options.name,
         "full": full,
         "seconds": time.perf_counter() - begun,
+        "finding": finding,
         "rows": rows,
         "environment": environment(),
         "out": str(out),
     }
+    text = "\n\n".join(part for part in (markdown(study.summary(rows)), finding) if part)
     out.mkdir(parents=True, exist_ok=True)
-    table = markdown(rows)
     picture = io.BytesIO()
     study.figure(rows).savefig(picture, format="png", dpi=120)
     write_file(out / "results.json", (json.dumps(record, indent=1) + "\n").encode())
-    write_file(out / "table.md", (table + "\n").encode())
+    write_file(out / "table.md", (text + "\n").encode())
     write_file(out / "figure.png", picture.getvalue())
     if getattr(options, "json", False):
-        say(table)
+        say(text)
         print(json.dumps(record))
     else:
-        print(f"{table}\n\nfigure and results are in {out}")
+        print(f"{text}\n\nfigure and results are in {out}")
     return 0

@@ -24,8 +24,10 @@ EXPORT_EXAMPLE = """example:
 """
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
-  measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes six times as
-  long for each. The other study is `solvers`: the default solver with one thing changed at a time.
+  measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes longer for each.
+  The other studies: solvers (the default with one thing changed at a time), motivation (one network for all β against
+  one for each), sampling (how β is drawn), transfer (asked at β never seen), variance (of the gradient over the box),
+  decoupling (what μ costs), modulation (what γ and β are worth).
 """
 LIST_EXAMPLE = """example:
   prism list --json
@@ -62,8 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     export.add_argument("--force", action="store_true", help="replace an earlier export in --out")
     export.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
-    bench.add_argument("name", metavar="NAME", help="estimators or solvers")
-    bench.add_argument("--full", action="store_true", help="the whole time instead of a sixth")
+    bench.add_argument("name", metavar="NAME", help="the study; see below")
+    bench.add_argument("--full", action="store_true", help="the whole time, up to ten times as long")
     bench.add_argument("--out", metavar="DIR", help="where to (default runs/bench-NAME)")
     bench.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, _list)

@@ -4,7 +4,7 @@ Variance and bias are of the residual of a network trained with `Gram()`, in uni
 exact value there: what the noise of an estimator adds at the end of a run, when everything else has become small.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -18,7 +18,7 @@ from prism.networks import Model
 from prism.residuals import residual
 from prism.settings import Settings
 from prism.streams import CHECK, stream
-from prism.studies.trials import Trial, problem
+from prism.studies.trials import Row, Study, Tell, Trial, problem
 
 DIMENSIONS = (100, 1_000, 10_000, 100_000)
 DRAWS, POINTS = 64, 8
@@ -33,9 +33,9 @@ ESTIMATORS: dict[str, Estimator] = {
 EXACT_UP_TO = 100
 
 
-def study(full: bool, tell: Callable[[str], None]) -> list[dict[str, object]]:
+def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each dimension and estimator."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for dimension in DIMENSIONS:
         family, trained = problem(dimension), None
         for name, estimator in ESTIMATORS.items():
@@ -54,7 +54,6 @@ def study(full: bool, tell: Callable[[str], None]) -> list[dict[str, object]]:
                     "steps": report["steps"],
                     "relative L2": report["relative_l2"],
                     "skill": report["skill"],
-                    "peak MB": report["peak_rss_mb"],
                 }
             )
     return rows
@@ -100,3 +99,6 @@ def figure(rows: Sequence[dict]) -> Figure:
     axes[0].axhline(1.0, color="#c44e52", ls="--", label="μ-blind")
     axes[0].legend(fontsize=8)
     return drawn
+
+
+STUDY = Study(run, figure)

@@ -1,6 +1,6 @@
 """Which solver: the default with one thing changed at a time, after the same time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from matplotlib.figure import Figure
@@ -9,7 +9,7 @@ from prism.estimators import Coordinates
 from prism.families.two_body import TwoBodyFamily
 from prism.residuals import Slopes
 from prism.settings import Settings
-from prism.studies.trials import Trial, problem
+from prism.studies.trials import Row, Study, Tell, Trial, problem
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
@@ -39,9 +39,9 @@ def trials(family: TwoBodyFamily) -> list[Trial]:
     ]
 
 
-def study(full: bool, tell: Callable[[str], None]) -> list[dict[str, object]]:
+def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each dimension and change."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for dimension in FULL_DIMENSIONS if full else DIMENSIONS:
         family = problem(dimension)
         for trial in trials(family):
@@ -76,3 +76,6 @@ def figure(rows: Sequence[dict]) -> Figure:
     axis.invert_yaxis()
     axis.legend(fontsize=8)
     return drawn
+
+
+STUDY = Study(run, figure)

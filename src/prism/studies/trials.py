@@ -1,14 +1,40 @@
 """One trial: a family solved under some settings for a fixed time after its preparation, and what came out."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from prism.families import SineGordon
+import numpy as np
+from matplotlib.figure import Figure
+
+from prism.families import SineGordon, SineGordonBeta
+from prism.families.family import Family
 from prism.families.two_body import TwoBodyFamily
+from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.parameters import LogUniform, ParameterSpace
 from prism.runs import Outcome, execute
 from prism.settings import Settings
 from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
+
+Row = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
+Tell = Callable[[str], None]
+
+SEEDS = (0, 1, 2)
+"""Of problem, network and sampling, in every study that has error bars."""
+MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
+
+
+@dataclass(frozen=True)
+class Study:
+    """One question: `run(full, tell)` measures rows, `summary` makes the table of them, `finding` says in words what
+    they show."""
+
+    run: Callable[[bool, Tell], list[Row]]
+    figure: Callable[[Sequence[Row]], Figure]
+    summary: Callable[[Sequence[Row]], list[Row]] = list
+    finding: Callable[[Sequence[Row]], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -18,7 +44,7 @@ class Trial:
     name: str
     settings: Settings
 
-    def run(self, family: TwoBodyFamily, seconds: float) -> Outcome:
+    def run(self, family: Family, seconds: float) -> Outcome:
         """Trained for `seconds`, compilation apart: what is compared is the method, not the compiler."""
         return execute(family, self.settings, Budget(seconds_of_steps=seconds), show=False)
 
@@ -26,6 +52,50 @@ class Trial:
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
     """The benchmark of the studies: Sine-Gordon with the two-body solution."""
     return SineGordon.create(dimension, stream(seed, PROBLEM), scaled)
+
+
+def problem_in_beta(dimension: int, parameters: ParameterSpace | None = None, seed: int = 0) -> TwoBodyFamily:
+    """Sine-Gordon whose β spans two orders of magnitude."""
+    return SineGordonBeta.create(dimension, stream(seed, PROBLEM), parameters=parameters)
+
+
+def problem_at_beta(dimension: int, beta: float, seed: int = 0) -> TwoBodyFamily:
+    """The same for one β alone, as a solver for one parameter sees it."""
+    return problem_in_beta(dimension, LogUniform(beta=(beta * (1 - 1e-4), beta * (1 + 1e-4))), seed)
+
+
+def changed(family: Family, seed: int = 0, **changes: object) -> Settings:
+    """The default settings but for these fields of the architecture."""
+    architecture = Settings().completed(family).architecture
+    return Settings(architecture=replace(architecture, **changes), seed=seed)  # pyright: ignore[reportArgumentType]
+
+
+def averaged(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> list[Row]:
+    """Mean and deviation over seeds of some columns, for each combination of the others."""
+    groups: dict[tuple, list[Mapping]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    table: list[Row] = []
+    for key, group in groups.items():
+        line: Row = dict(zip(by, key, strict=True))
+        for column in columns:
+            values = np.asarray([row[column] for row in group], dtype=float)
+            line |= {column: float(values.mean()), f"± {column}": float(values.std(ddof=min(1, len(values) - 1)))}
+        table.append({**line, "seeds": len(group)})
+    return table
+
+
+def curves(lines: Rows, group: str, x: str, y: str) -> Figure:
+    """y over x with its deviation, one curve for each member of a group, both logarithmic."""
+    drawn = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axis = drawn.subplots()
+    for name in dict.fromkeys(str(line[group]) for line in lines):
+        here = [line for line in lines if line[group] == name]
+        places, heights, deviations = ([line[column] for line in here] for column in (x, y, f"± {y}"))
+        axis.errorbar(places, heights, yerr=deviations, fmt="o-", capsize=3, label=name)
+    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axis.legend(fontsize=8)
+    return drawn
 
 
 def markdown(rows: Sequence[Mapping[str, object]]) -> str:

@@ -1,0 +1,85 @@
+"""Why a family: one PRISM, one naive concatenation, and a network retrained for every β, each within the same time.
+
+All three get the same seconds of training in total, so that retraining has a share of them for each β. Preparation
+(compilation) is left out, which spares retraining most.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+from prism.evaluation import error_at, errors_at
+from prism.networks import CONCAT, NONE
+from prism.settings import Settings
+from prism.streams import EVALUATION, stream
+from prism.studies.trials import (
+    SEEDS,
+    Row,
+    Study,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+    curves,
+    problem_at_beta,
+    problem_in_beta,
+)
+
+DIMENSION = 100
+SECONDS, FULL_SECONDS = 15.0, 150.0
+BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
+METHODS = ("PRISM", "concat", "retrain")
+
+
+def run(full: bool, tell: Tell) -> list[Row]:
+    """One row for each method, seed and β."""
+    rows: list[Row] = []
+    for seed in SEEDS:
+        tell(f"seed {seed}")
+        for name, errors in _methods(seed, FULL_SECONDS if full else SECONDS).items():
+            rows += [
+                {"method": name, "seed": seed, "β": beta, "relative L2": error}
+                for beta, error in zip(BETAS, errors, strict=True)
+            ]
+    return rows
+
+
+def _methods(seed: int, seconds: float) -> dict[str, list[float]]:
+    """Errors of every method at every β."""
+    family, key = problem_in_beta(DIMENSION, seed=seed), stream(seed, EVALUATION)
+    errors: dict[str, list[float]] = {}
+    for name, settings in (
+        ("PRISM", Settings(seed=seed)),
+        ("concat", changed(family, seed, modulation=CONCAT, affine=0)),
+    ):
+        solution = Trial(name, settings).run(family, seconds).solution
+        errors[name] = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], key).tolist()
+    errors["retrain"] = []
+    for beta in BETAS:
+        alone = problem_at_beta(DIMENSION, beta, seed)
+        settings = changed(alone, seed, modulation=NONE)
+        solution = Trial("retrain", settings).run(alone, seconds / len(BETAS)).solution
+        errors["retrain"].append(error_at(solution.model, alone, jnp.asarray([beta]), key))
+    return errors
+
+
+def summary(rows: Sequence[Row]) -> list[Row]:
+    return averaged(rows, ["method", "β"], ["relative L2"])
+
+
+def finding(rows: Sequence[Row]) -> str:
+    means = {str(line["method"]): line["relative L2"] for line in averaged(rows, ["method"], ["relative L2"])}
+    parts = ", ".join(f"{name} {means[name]:.2e}" for name in METHODS)
+    return f"Mean relative L2 over {len(BETAS)} β and seeds, equal training time in total: {parts}."
+
+
+def figure(rows: Sequence[Row]) -> Figure:
+    """Error over β of each method."""
+    drawn = curves(summary(rows), "method", "β", "relative L2")
+    drawn.axes[0].set_title("the same time for each method")
+    return drawn
+
+
+STUDY = Study(run, figure, summary, finding)

@@ -1,0 +1,77 @@
+"""One PRISM against solvers trained at one β, asked at β they have and have not seen, between and beyond."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from matplotlib.figure import Figure
+
+from prism.evaluation import errors_at
+from prism.networks import NONE
+from prism.parameters import LogUniform
+from prism.settings import Settings
+from prism.streams import EVALUATION, stream
+from prism.studies.trials import (
+    SEEDS,
+    Row,
+    Study,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+    curves,
+    problem_at_beta,
+    problem_in_beta,
+)
+
+DIMENSION = 100
+SECONDS, FULL_SECONDS = 15.0, 150.0
+LOW, HIGH = 0.3, 3.0
+FIXED = (0.5, 2.0)
+BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
+
+
+def run(full: bool, tell: Tell) -> list[Row]:
+    """One row for each solver, seed and β it is asked at."""
+    rows: list[Row] = []
+    seconds = FULL_SECONDS if full else SECONDS
+    for seed in SEEDS:
+        family = problem_in_beta(DIMENSION, LogUniform(beta=(LOW, HIGH)), seed)
+        solvers = [("PRISM", family, Settings(seed=seed))]
+        for beta in FIXED:
+            alone = problem_at_beta(DIMENSION, beta, seed)
+            solvers.append((f"fixed at {beta:g}", alone, changed(alone, seed, modulation=NONE)))
+        for name, trained, settings in solvers:
+            tell(f"{name}, seed {seed}")
+            model = Trial(name, settings).run(trained, seconds).solution.model
+            errors = errors_at(model, trained, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
+            rows += [
+                {"solver": name, "seed": seed, "β": beta, "region": region(beta), "relative L2": float(error)}
+                for beta, error in zip(BETAS, errors, strict=True)
+            ]
+    return rows
+
+
+def region(beta: float) -> str:
+    """Where β lies as PRISM sees it."""
+    return "between" if LOW <= beta <= HIGH else "beyond"
+
+
+def summary(rows: Sequence[Row]) -> list[Row]:
+    return averaged(rows, ["solver", "β", "region"], ["relative L2"])
+
+
+def finding(rows: Sequence[Row]) -> str:
+    lines = averaged(rows, ["solver", "region"], ["relative L2"])
+    parts = [f"{line['solver']} {line['region']} {line['relative L2']:.2e}" for line in lines]
+    return f"Mean relative L2 over seeds and β, between {LOW:g} and {HIGH:g} and beyond: {'; '.join(parts)}."
+
+
+def figure(rows: Sequence[Row]) -> Figure:
+    """Error over β of each solver; the space that PRISM was trained on is shaded."""
+    drawn = curves(summary(rows), "solver", "β", "relative L2")
+    drawn.axes[0].set_title("zero-shot transfer")
+    drawn.axes[0].axvspan(LOW, HIGH, color="#dddddd", zorder=0)
+    return drawn
+
+
+STUDY = Study(run, figure, summary, finding)
