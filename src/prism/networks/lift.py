@@ -26,13 +26,23 @@ class Lift(eqx.Module):
     bias: Hidden
 
     @staticmethod
-    def create(coordinates: int, width: int, key: Key, affine: int = 0, bias_deviation: float = 0.0) -> "Lift":
+    def create(
+        coordinates: int,
+        width: int,
+        key: Key,
+        affine: int = 0,
+        bias_deviation: float = 0.0,
+        last_deviation: float | None = None,
+    ) -> "Lift":
         """W ~ N(0, 1/coordinates), b ~ N(0, deviation²), then `affine` channels that start at zero.
 
         In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. Larger starts were
-        measured to learn more slowly (docs/results.md).
+        measured to learn more slowly (docs/results.md). The weights of the last coordinate may have a deviation of
+        their own.
         """
         weight = jax.random.normal(key, (coordinates, width)) / coordinates**0.5
+        if last_deviation is not None:
+            weight = weight.at[-1].multiply(last_deviation * coordinates**0.5)
         bias = bias_deviation * jax.random.normal(jax.random.fold_in(key, 1), (width,))
         return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)))
 
