@@ -123,13 +123,10 @@ def name_of(thing) -> str:
     """A short name for pytest."""
     if isinstance(thing, Case):
         return f"{name_of(thing.operator)}-{type(thing.domain).__name__}"
+    if isinstance(thing, TwoBodyFamily):
+        return f"{type(thing).__name__}-{'scaled' if thing.interaction.stretch > 1 else 'plain'}"
     if isinstance(thing, Family):
-        kind = type(thing).__name__
-        return (
-            f"{kind}-{'scaled' if thing.interaction.stretch > 1 else 'plain'}"
-            if isinstance(thing, TwoBodyFamily)
-            else kind
-        )
+        return type(thing).__name__
     if isinstance(thing, WeightedTrace):
         return f"WeightedTrace({thing.sigma.__name__})"
     if isinstance(thing, Directional):
@@ -197,7 +194,8 @@ def network_formula(model: Model, x, mu):
         slope = slope if generator.slope_head is None else slope + embedding @ generator.slope_head
         z, affine = z[: generator.widths[0]], slope @ z[generator.widths[0] :]
     for index, width in enumerate(generator.widths):
-        h = sigma(gamma[start : start + width] * z + beta[start : start + width])
+        h = gamma[start : start + width] * z + beta[start : start + width]
+        h = h if index == 0 and manifold.linear_lift else sigma(h)
         start += width
         if index < len(manifold.weights):
             z = manifold.weights[index] @ h + manifold.biases[index]

@@ -25,7 +25,8 @@ from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
 KnownFamily = TwoBodyFamily | EvolutionFamily
-FAMILIES: dict[str, type[TwoBodyFamily] | type[EvolutionFamily]] = {
+FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily]
+FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
     "sine-gordon": SineGordon,
@@ -104,9 +105,7 @@ def parse_slopes(text: str) -> Slopes | None:
     return Slopes(int(text))
 
 
-def parse_space(
-    family: type[TwoBodyFamily] | type[EvolutionFamily], law: str | None, bounds: list[str]
-) -> ParameterSpace:
+def parse_space(family: FamilyKind, law: str | None, bounds: list[str]) -> ParameterSpace:
     """The family's own space, with another law or other bounds."""
     sides = family.box.bounds()
     for text in bounds:

@@ -13,7 +13,7 @@ from prism.shapes import Point, Scalar
 
 
 class Convection(EvolutionFamily):
-    """u_t + β Jx·∇u = 0: waves turned in every pair of coordinates, nearly five times at β = 30."""
+    """u_t + β Jx·∇u = 0: a wave turned in every pair of coordinates, nearly five times at β = 30."""
 
     box: ClassVar[ParameterSpace] = Uniform(beta=(1.0, 30.0))
 
@@ -29,11 +29,11 @@ class Convection(EvolutionFamily):
 
     def exact(self, x: Point, mu: Named) -> Scalar:
         """w at the place from which the flow has come."""
-        return self.waves(turned(x[:-1], -mu.beta * x[-1]))
+        return self.wave(turned(x[:-1], -mu.beta * x[-1]))
 
 
 class ConvectionDiffusion(EvolutionFamily):
-    """u_t + β Jx·∇u = ν Δu: the waves turn and fade."""
+    """u_t + β Jx·∇u = ν Δu: the wave turns and fades."""
 
     box: ClassVar[ParameterSpace] = Uniform(beta=(1.0, 10.0), nu=(0.1, 1.0))
 
@@ -49,7 +49,7 @@ class ConvectionDiffusion(EvolutionFamily):
 
     def exact(self, x: Point, mu: Named) -> Scalar:
         """e^{−νt} w(turned x): Δ commutes with the turning, and Δw = −w."""
-        return jnp.exp(-mu.nu * x[-1]) * self.waves(turned(x[:-1], -mu.beta * x[-1]))
+        return jnp.exp(-mu.nu * x[-1]) * self.wave(turned(x[:-1], -mu.beta * x[-1]))
 
 
 def characteristic(x: Point, mu: Named) -> Point:

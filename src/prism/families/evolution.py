@@ -23,33 +23,37 @@ from prism.shapes import Key, Point, Scalar
 
 
 class EvolutionFamily(Family):
-    """An equation for u(x, t), 0 ≤ t ≤ 1, with its exact solution, which varies along a few directions k_j of space.
+    """An equation for u(x, t), 0 ≤ t ≤ 1, that starts from a state along a unit vector k of space.
 
-    The k_j are orthonormal, drawn once and saved with the problem.
+    k is drawn once and saved with the problem.
     """
 
     domain: TimeCylinder
-    directions: Float[Array, "m d"]
+    direction: Float[Array, "d"]
     parameters: ParameterSpace
 
-    count: ClassVar[int] = 2
-    """How many directions."""
     box: ClassVar[ParameterSpace]
     """The parameters unless others are given."""
 
     @classmethod
     def create(cls, dimension: int, key: Key, parameters: ParameterSpace | None = None) -> Self:
-        """The problem in `dimension` space dimensions, its directions drawn from the key."""
+        """The problem in `dimension` space dimensions, its direction drawn from the key."""
         if dimension < 2:
             raise InputError(f"{cls.__name__} needs 2 space dimensions or more, not {dimension}")
-        columns, _ = jnp.linalg.qr(jax.random.normal(key, (dimension, cls.count)))
+        drawn = jax.random.normal(key, (dimension,))
         return cls(
-            domain=TimeCylinder(WholeSpace(dimension), 1.0), directions=columns.T, parameters=parameters or cls.box
+            domain=TimeCylinder(WholeSpace(dimension), 1.0),
+            direction=drawn / jnp.linalg.norm(drawn),
+            parameters=parameters or cls.box,
         )
 
     @abc.abstractmethod
     def rate(self, mu: Named) -> Scalar:
         """λ(μ)."""
+
+    @property
+    def fastest(self) -> float:
+        return float(self.rate(self.parameters.named(jnp.asarray(self.parameters.highs, dtype=float))))
 
     def initial(self, x: Point, mu: Named) -> Scalar:
         """u₀(x; μ) at the place of (x, t)."""
@@ -58,9 +62,9 @@ class EvolutionFamily(Family):
     def constraint(self) -> Constraint:
         return HardConstraint(factor=lambda x, mu: -jnp.expm1(-self.rate(mu) * x[-1]), offset=self.initial)
 
-    def waves(self, x: Float[Array, "d"]) -> Scalar:
-        """w(x) = √(2/m) Σ_j sin(k_j·x), of size one."""
-        return math.sqrt(2.0 / self.count) * jnp.sum(jnp.sin(self.directions @ x))
+    def wave(self, x: Float[Array, "d"]) -> Scalar:
+        """w(x) = √2 sin(k·x), of size one."""
+        return math.sqrt(2.0) * jnp.sin(jnp.dot(self.direction, x))
 
 
 def turned(x: Float[Array, "d"], angle: Scalar) -> Float[Array, "d"]:

@@ -31,13 +31,12 @@ class Reaction(EvolutionFamily):
 
     def exact(self, x: Point, mu: Named) -> Scalar:
         """logit u = w(x) − 4 + ρt."""
-        return jax.nn.sigmoid(self.waves(x[:-1]) - self.threshold + mu.rho * x[-1])
+        return jax.nn.sigmoid(self.wave(x[:-1]) - self.threshold + mu.rho * x[-1])
 
 
 class ReactionDiffusion(EvolutionFamily):
     """u_t = ν Δu + ρ u (1 − u): a front of Fisher and Kolmogorov along a direction of space."""
 
-    count: ClassVar[int] = 1
     box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 10.0), nu=(0.2, 1.0))
     distance: ClassVar[float] = 3.0
 
@@ -53,6 +52,6 @@ class ReactionDiffusion(EvolutionFamily):
 
     def exact(self, x: Point, mu: Named) -> Scalar:
         """(1 + exp(√(ρ/6ν) k·x + 3 − 5ρt/6))⁻², the travelling wave of Ablowitz and Zeppetella (1979)."""
-        along = jnp.dot(self.directions[0], x[:-1])
+        along = jnp.dot(self.direction, x[:-1])
         phase = jnp.sqrt(mu.rho / (6.0 * mu.nu)) * along + self.distance - 5.0 / 6.0 * mu.rho * x[-1]
         return jax.nn.sigmoid(-phase) ** 2

@@ -34,8 +34,9 @@ class Architecture:
     affine: int = 4
     lift_bias: float = 0.0
     """Deviation of the lift's first biases: away from zero the activation bends, and curvature can be learned."""
-    lift_time: float | None = None
-    """Deviation of the lift's first weights of the last coordinate, where that is time: the first frequencies."""
+    clocks: float | None = None
+    """Deviation of the first weights of time, the last coordinate, in a quarter of the lift's channels that begin as
+    clocks, without space, while the others begin without time. None: all channels see all coordinates."""
     linear_lift: bool = False
     """Whether the lift's channels, once modulated, go on unbent: γ(μ) then sets the speed of time alone."""
 
@@ -61,7 +62,7 @@ class Model(eqx.Module):
                 lift_key,
                 architecture.affine,
                 architecture.lift_bias,
-                architecture.lift_time,
+                architecture.clocks,
             ),
             Manifold.create(widths, architecture.activation, manifold_key, architecture.linear_lift),
             HyperGenerator.create(
