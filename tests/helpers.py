@@ -16,10 +16,22 @@ import numpy as np
 from prism.constraints import Constraint, HardConstraint, vanishing
 from prism.domains import Ball, Domain, TimeCylinder
 from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
-from prism.families import AllenCahn, Family, Poisson, SineGordon, SineGordonBeta
+from prism.families import (
+    AllenCahn,
+    Convection,
+    ConvectionDiffusion,
+    Family,
+    Poisson,
+    Reaction,
+    ReactionDiffusion,
+    SineGordon,
+    SineGordonBeta,
+)
+from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model, ModulationSettings
 from prism.operators import (
     Biharmonic,
+    Directional,
     GradientNormSquared,
     Laplacian,
     Operator,
@@ -35,11 +47,15 @@ D = 5
 
 ESTIMATORS = (Exact(), Coordinates(3), Rademacher(4), Gaussian(4))
 
-FAMILIES = tuple(
+TWO_BODY_FAMILIES = tuple(
     kind.create(D, KEY, scaled=scaled)
     for kind in (AllenCahn, Poisson, SineGordon, SineGordonBeta)
     for scaled in (False, True)
 )
+EVOLUTION_FAMILIES = tuple(
+    kind.create(D, KEY) for kind in (Convection, Reaction, ConvectionDiffusion, ReactionDiffusion)
+)
+FAMILIES = TWO_BODY_FAMILIES + EVOLUTION_FAMILIES
 
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
@@ -70,6 +86,10 @@ def diagonal_sigma(x, mu):
     return 1.0 + mu.mu1 * jnp.sin(x[:D]) ** 2
 
 
+def swirl(x, mu):
+    return mu.mu1 * jnp.roll(x, 1) - jnp.cos(mu.mu2 * x)
+
+
 def matrix_sigma(x, mu):
     return jnp.asarray(MATRIX) * (1.0 + mu.mu2 * x[:D, None] ** 2)
 
@@ -94,6 +114,8 @@ OPERATORS = (
     Case(Partial(0, 0, 0, 2, 2, 4), BALL),
     Case(TimeDerivative(), CYLINDER),
     Case(TimeDerivative(2), CYLINDER),
+    Case(Directional(swirl), BALL),
+    Case(Directional(swirl), CYLINDER),
 )
 
 
@@ -101,10 +123,14 @@ def name_of(thing) -> str:
     """A short name for pytest."""
     if isinstance(thing, Case):
         return f"{name_of(thing.operator)}-{type(thing.domain).__name__}"
-    if isinstance(thing, Family):
+    if isinstance(thing, TwoBodyFamily):
         return f"{type(thing).__name__}-{'scaled' if thing.interaction.stretch > 1 else 'plain'}"
+    if isinstance(thing, Family):
+        return type(thing).__name__
     if isinstance(thing, WeightedTrace):
         return f"WeightedTrace({thing.sigma.__name__})"
+    if isinstance(thing, Directional):
+        return f"Directional({thing.velocity.__name__})"
     if isinstance(thing, Partial):
         return "u_" + "".join("xyzpqt"[axis] for axis in thing.axes)
     return str(thing)
@@ -168,7 +194,8 @@ def network_formula(model: Model, x, mu):
         slope = slope if generator.slope_head is None else slope + embedding @ generator.slope_head
         z, affine = z[: generator.widths[0]], slope @ z[generator.widths[0] :]
     for index, width in enumerate(generator.widths):
-        h = sigma(gamma[start : start + width] * z + beta[start : start + width])
+        h = gamma[start : start + width] * z + beta[start : start + width]
+        h = h if index == 0 and manifold.linear_lift else sigma(h)
         start += width
         if index < len(manifold.weights):
             z = manifold.weights[index] @ h + manifold.biases[index]
@@ -216,6 +243,8 @@ def oracle(operator: Operator, domain: Domain, f: Callable, x, mu):
             return _trace(f, columns @ space)(x)
         case Partial():
             return directional(f, *[axes[a] for a in operator.axes])(x)
+        case Directional():
+            return directional(f, operator.velocity(x, mu))(x)
         case TimeDerivative():
             return directional(f, *[axes[-1]] * operator.times)(x)
     raise NotImplementedError(f"give {type(operator).__name__} an oracle here")

@@ -43,6 +43,12 @@ def test_the_activation_is_kept(activation, tmp_path):
     assert type(prism.load(tmp_path / "model", family=FAMILY).model.manifold.activation) is activation
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_linear_lift_is_kept(linear, tmp_path):
+    solution_of(linear_lift=linear).save(tmp_path / "model")
+    assert prism.load(tmp_path / "model", family=FAMILY).model.manifold.linear_lift is linear
+
+
 def test_another_family_is_refused(tmp_path):
     solution_of().save(tmp_path / "model")
     with pytest.raises(prism.InputError, match="one of SineGordon, not of AllenCahn"):

@@ -206,9 +206,23 @@ def test_help_and_version():
     assert prism("--version").out.startswith("prism ")
 
 
+def test_a_family_in_time(tmp_path):
+    out = tmp_path / "run"
+    report = strict_json(prism("solve", "convection", *TINY, "--steps", 2, "--out", out, "--json").out)
+    assert report["mu_blind_error"] > 0.3
+    config = strict_json((out / "config.json").read_text())
+    assert (config["activation"], config["lift_step"], config["estimator"]) == ("sin", "kernel", "exact")
+    assert {"slice.png", "space_slice.png"} <= {path.name for path in (out / "plots").iterdir()}
+    (tmp_path / "points.csv").write_text("0,0,0,0,0,0,0\n")
+    values = prism("predict", out, "--mu", "beta=3", "--points", tmp_path / "points.csv")
+    assert values.code == 0
+    assert float(values.out) == 0.0, "the initial state of waves at the origin"
+
+
 def test_list_names_everything():
     tables = strict_json(prism("list", "--json").out)
     assert {"poisson", "allen-cahn", "sine-gordon", "sine-gordon-beta"} <= tables["families"].keys()
+    assert {"convection", "reaction", "convection-diffusion", "reaction-diffusion"} <= tables["families"].keys()
     assert {"estimators", "modulations", "optimisers", "activations", "pairings", "losses", "spaces"} <= tables.keys()
     text = prism("list")
     assert text.code == 0
@@ -279,6 +293,11 @@ BAD_INPUT = {
     "negative affine part": (solve("--affine", -1), "--affine -1 is negative"),
     "malformed slopes": (solve("--slopes", "half"), "malformed --slopes 'half'; write off, whole"),
     "slopes along nothing": (solve("--slopes", 0), "slopes along 0 directions are none"),
+    "scaled without two bodies": (
+        ("solve", "convection", *TINY, "--steps", 3, "--scaled"),
+        "--scaled is a variant of the two-body families; convection has none, leave it out",
+    ),
+    "convection in one dimension": (("solve", "convection", "--dim", 1), "Convection needs 2 space dimensions"),
     "unknown activation": (solve("--activation", "relu"), "unknown activation 'relu'; choose tanh, sin"),
     "no steps": (("solve", "allen-cahn", *TINY, "--steps", 0), "--steps 0 does nothing; give 1 or more"),
     "negative minutes": (("solve", "allen-cahn", *TINY, "--minutes", -1), "--minutes -1 does nothing"),

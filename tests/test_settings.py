@@ -5,8 +5,9 @@ import pytest
 from helpers import KEY, Terms
 
 import prism
-from prism.families import AllenCahn
+from prism.families import AllenCahn, Convection
 from prism.settings import Settings
+from prism.taylor import Sin
 
 
 class Conditioned(Terms):
@@ -44,6 +45,14 @@ SLOPES, KERNEL = prism.Spring(), prism.Spring(in_kernel=True, slopes=False)
 def test_optimiser_and_estimator_suit_the_family(family, optimiser, estimator):
     found = Settings().completed(family)
     assert (found.optimiser, found.estimator) == (optimiser, estimator)
+
+
+def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():
+    found = Settings().completed(Convection.create(50, KEY))
+    assert (found.optimiser, found.estimator) == (KERNEL, prism.Exact())
+    assert (found.architecture.linear_lift, found.architecture.clocks) == (True, 30.0)
+    assert isinstance(found.architecture.activation, Sin)
+    assert Settings().completed(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)).architecture.clocks == 1.0
 
 
 def test_adam_keeps_the_sizes_of_the_paper():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
     from prism.operators import (
         Biharmonic,
+        Directional,
         GradientNormSquared,
         Laplacian,
         Operator,
@@ -44,6 +45,7 @@ _HOMES = {
         "WeightedTrace",
         "Partial",
         "TimeDerivative",
+        "Directional",
     ),
     "constraints": ("Constraint", "Free", "HardConstraint", "vanishing"),
     "conditions": ("Condition", "Prescribed", "Observed"),
@@ -73,6 +75,7 @@ __all__ = [
     "CorruptedFile",
     "Cube",
     "Derivatives",
+    "Directional",
     "Domain",
     "Estimator",
     "Exact",

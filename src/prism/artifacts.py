@@ -93,6 +93,7 @@ def _describe(model: Model) -> dict[str, object]:
         "scale": generator.scale_head is not None,
         "shift": generator.shift_head is not None,
         "activation": type(model.manifold.activation).__name__,
+        "linear_lift": model.manifold.linear_lift,
     }
 
 
@@ -104,4 +105,5 @@ def _build(description: Mapping[str, object]) -> Architecture:
         raise InputError(f"the stored architecture's {name} cannot be {description[name]!r}")
     modulation = ModulationSettings(scale=bool(description["scale"]), shift=bool(description["shift"]))
     activation = ACTIVATIONS[str(description["activation"])]()
-    return Architecture(**sizes, modulation=modulation, activation=activation)  # pyright: ignore[reportArgumentType]
+    linear_lift = bool(description.get("linear_lift", False))
+    return Architecture(**sizes, modulation=modulation, activation=activation, linear_lift=linear_lift)  # pyright: ignore[reportArgumentType]

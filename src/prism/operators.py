@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.directions import Decomposition, Sparse, along_axes
+from prism.directions import Decomposition, Dense, Sparse, along_axes
 from prism.domains import Domain, TimeCylinder
 from prism.errors import InputError
 from prism.estimators import Estimator, View
@@ -154,6 +154,34 @@ class WeightedTrace(Operator):
         seen = view and View(sigma.T @ view.weight, sigma.T @ view.x)
         isotropic = estimator.decompose(2, sigma.shape[1], key, seen)
         return Decomposition(isotropic.directions.mapped(sigma), isotropic.weights)
+
+
+class Directional(Operator):
+    """v·∇u with v(x, μ) over the coordinates of a point: (a, 1) on a TimeCylinder makes u_t + a·∇u of it."""
+
+    velocity: Callable[[Point, Named], Point]
+
+    @property
+    def fixed(self) -> bool:
+        return False
+
+    @property
+    def order(self) -> int:
+        return 1
+
+    @property
+    def frame(self) -> Hashable:
+        return "direction", id(self.velocity)
+
+    def decompose(
+        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
+    ) -> Decomposition:
+        velocity = self.velocity(x, mu)
+        if velocity.shape != x.shape:
+            raise InputError(
+                f"a velocity of shape {velocity.shape} does not fit; return {x.shape}, one entry a coordinate"
+            )
+        return Decomposition(Dense(velocity[None]), jnp.ones(1))
 
 
 class Partial(Operator):

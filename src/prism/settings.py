@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prism.constraints import Free
+from prism.domains import TimeCylinder
 from prism.estimators import Coordinates, Estimator, Exact, Gram
 from prism.families.family import Family
 from prism.networks import Architecture
 from prism.operators import GradientNormSquared, Laplacian, WeightedTrace
 from prism.residuals import Sampling, Slopes
+from prism.taylor import Sin
 from prism.training.optimisers import Optimiser
 from prism.training.spring import Spring
 
@@ -64,7 +66,7 @@ class Completed:
         return replace(self, sampling=Sampling(count, params, self.sampling.crossed))
 
 
-def default_optimiser(family: Family) -> Optimiser:
+def default_optimiser(family: Family) -> Spring:
     """The natural gradient. It moves the lift by the residual's gradient where an elliptic equation alone decides u:
     order-2 operators under a hard constraint in closed form. Elsewhere (time, soft conditions, constraints of the
     user's own) slopes say less about u, and the lift goes into the kernel."""
@@ -95,9 +97,21 @@ def _is_between(family: Family) -> bool:
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
     """Adam: the paper's. Natural gradient, whose kernel costs N² times the number of weights: a small network behind
-    a lift that is wide where curvature matters."""
+    a lift that is wide where curvature matters. With time, whose speed is a matter of μ: sines behind a linear lift
+    with clocks, so that γ(μ) can scale time alone, which begin with the frequencies of the fastest μ."""
     if not isinstance(optimiser, Spring):
         return Architecture()
+    if isinstance(family.domain, TimeCylinder):
+        return Architecture(
+            lift_width=32,
+            width=64,
+            depth=3,
+            generator_width=32,
+            activation=Sin(),
+            lift_bias=1.0,
+            clocks=family.fastest,
+            linear_lift=True,
+        )
     lift_width = 512 if _is_between(family) else 256 if family.domain.dimension <= MANY else 64
     return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
 

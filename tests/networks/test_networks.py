@@ -1,5 +1,7 @@
 """The network: where it starts, what reaches what, and that its jets are its values."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -54,6 +56,22 @@ def test_values_are_those_of_the_formula(modulation, depth):
 def test_every_activation(kind):
     model = eqx.tree_at(lambda m: m.manifold.activation, small_model(BALL), kind())
     close(values(model), written_out(model))
+
+
+def test_a_linear_lift_is_not_bent():
+    model = eqx.tree_at(lambda m: m.manifold, small_model(BALL), replace_fn=lambda m: replace(m, linear_lift=True))
+    close(values(model), written_out(model))
+    assert Model.create(Architecture(linear_lift=True), BALL, SPACE, KEY).manifold.linear_lift
+
+
+def test_clocks_see_time_alone_and_the_others_space_alone():
+    lift = Lift.create(5, 8_000, KEY, affine=1, bias_deviation=1.0, clock_deviation=30.0)
+    clocks, others = lift.weight[:, :2_000], lift.weight[:, 2_000:-1]
+    assert not np.any(clocks[:-1])
+    assert not np.any(lift.bias[:2_000])
+    assert not np.any(others[-1])
+    assert float(jnp.std(clocks[-1])) == pytest.approx(30.0, rel=0.07)  # 4 standard errors of 2,000 draws
+    assert float(jnp.std(others[:-1])) == pytest.approx(5**-0.5, rel=0.03)
 
 
 @pytest.mark.parametrize("name", MODULATIONS)

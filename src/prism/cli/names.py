@@ -5,7 +5,17 @@ from typing import TypeVar
 
 from prism.errors import InputError
 from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
-from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
+from prism.families import (
+    AllenCahn,
+    Convection,
+    ConvectionDiffusion,
+    Poisson,
+    Reaction,
+    ReactionDiffusion,
+    SineGordon,
+    SineGordonBeta,
+)
+from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.parameters import LogUniform, ParameterSpace, Uniform
@@ -14,11 +24,17 @@ from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
-FAMILIES: dict[str, type[TwoBodyFamily]] = {
+KnownFamily = TwoBodyFamily | EvolutionFamily
+FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily]
+FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
     "sine-gordon": SineGordon,
     "sine-gordon-beta": SineGordonBeta,
+    "convection": Convection,
+    "reaction": Reaction,
+    "convection-diffusion": ConvectionDiffusion,
+    "reaction-diffusion": ReactionDiffusion,
 }
 COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian, "gram": Gram}
 WHOLE_ESTIMATORS = {"exact": Exact, "gram": Gram}
@@ -89,7 +105,7 @@ def parse_slopes(text: str) -> Slopes | None:
     return Slopes(int(text))
 
 
-def parse_space(family: type[TwoBodyFamily], law: str | None, bounds: list[str]) -> ParameterSpace:
+def parse_space(family: FamilyKind, law: str | None, bounds: list[str]) -> ParameterSpace:
     """The family's own space, with another law or other bounds."""
     sides = family.box.bounds()
     for text in bounds:

@@ -14,6 +14,7 @@ from prism.cli.names import (
     MODULATIONS,
     OPTIMISERS,
     PAIRINGS,
+    KnownFamily,
     estimator_text,
     lookup,
     parse_estimator,
@@ -23,7 +24,7 @@ from prism.cli.names import (
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
 from prism.residuals import Sampling
-from prism.settings import Completed, Settings
+from prism.settings import Completed, Settings, default_optimiser
 from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
@@ -52,7 +53,7 @@ class SolveOptions:
     momentum: float | None = None
     lift_step: str | None = None
     modulation: str = "film"
-    activation: str = "tanh"
+    activation: str | None = None
     width: int | None = None
     lift_width: int | None = None
     depth: int | None = None
@@ -78,7 +79,7 @@ class SolveOptions:
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} is out of range; give 0 to {2**32 - 1}")
 
-    def build_family(self) -> TwoBodyFamily:
+    def build_family(self) -> KnownFamily:
         kind = lookup("family", FAMILIES, self.family)
         space = parse_space(kind, self.space, self.bounds)
         width = self.lift_width or 64
@@ -88,19 +89,25 @@ class SolveOptions:
                 f"--dim {self.dim}: the first layer alone needs {needed / 2**30:,.0f} GiB, more than is free; "
                 "take a smaller --dim or --lift-width"
             )
-        return kind.create(self.dim, stream(self.seed, PROBLEM), self.scaled, space)
+        key = stream(self.seed, PROBLEM)
+        if issubclass(kind, TwoBodyFamily):
+            return kind.create(self.dim, key, self.scaled, space)
+        if self.scaled:
+            raise InputError(f"--scaled is a variant of the two-body families; {self.family} has none, leave it out")
+        return kind.create(self.dim, key, space)
 
-    def build_settings(self, family: TwoBodyFamily) -> Completed:
+    def build_settings(self, family: KnownFamily) -> Completed:
         """The objects these options mean; those not given as `Settings` chooses them for the family."""
-        optimiser = self._optimiser()
+        optimiser = self._optimiser(family)
         default = Settings(optimiser=optimiser).completed(family)
         sizes = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
         architecture = replace(
             default.architecture,
             modulation=lookup("modulation", MODULATIONS, self.modulation),
-            activation=lookup("activation", ACTIVATIONS, self.activation)(),
             **sizes,
         )
+        if self.activation is not None:
+            architecture = replace(architecture, activation=lookup("activation", ACTIVATIONS, self.activation)())
         return replace(
             default,
             estimator=default.estimator if self.estimator is None else parse_estimator(self.estimator),
@@ -120,7 +127,7 @@ class SolveOptions:
         default_params = CROSSED_PARAMS if crossed else points
         return Sampling(points, default_params if self.params is None else self.params, crossed)
 
-    def _optimiser(self) -> Optimiser:
+    def _optimiser(self, family: KnownFamily) -> Optimiser:
         kind = lookup("optimiser", OPTIMISERS, self.optimiser)
         given = {
             name: getattr(self, name) for name in ("rate", "damping", "momentum") if getattr(self, name) is not None
@@ -132,7 +139,7 @@ class SolveOptions:
         if self.lift_step is not None:
             in_kernel, slopes = lookup("step of the lift", LIFT_STEPS, self.lift_step)
             given |= {"in_kernel": in_kernel, "slopes": slopes}
-        return kind(**given)
+        return replace(default_optimiser(family) if kind is Spring else kind(), **given)
 
     def resolved(self, settings: Completed) -> "SolveOptions":
         """With nothing left open: what config.json keeps, so that a later version's defaults do not matter."""
@@ -146,6 +153,9 @@ class SolveOptions:
             damping=optimiser.damping if natural else None,
             momentum=optimiser.momentum if natural else None,
             lift_step=steps[optimiser.in_kernel, optimiser.slopes] if natural else None,
+            activation=next(
+                name for name, kind in ACTIVATIONS.items() if type(settings.architecture.activation) is kind
+            ),
             points=settings.sampling.points,
             params=settings.sampling.params,
             **sizes,

@@ -93,7 +93,7 @@ def _add_solve(commands) -> None:
     solve.add_argument("family", nargs="?", metavar="FAMILY", help="see `prism list`")
     problem = solve.add_argument_group("the problem")
     problem.add_argument("--dim", type=int, metavar="D", help="space dimensions, 2 to millions")
-    problem.add_argument("--scaled", action="store_true", help="the variant whose coordinates are of order one")
+    problem.add_argument("--scaled", action="store_true", help="the two-body families with coordinates of order one")
     problem.add_argument(
         "--bounds", action="append", metavar="NAME=LOW:HIGH", help="of a parameter, instead of the family's own"
     )
@@ -110,9 +110,9 @@ def _add_solve(commands) -> None:
     method.add_argument("--rate", type=float, metavar="R", help="first rate (default: spring 0.5, adam 1e-3)")
     method.add_argument("--damping", type=float, metavar="L", help="of spring's kernel, relative (default 1e-4)")
     method.add_argument("--momentum", type=float, metavar="M", help="of spring (default 0.8)")
-    method.add_argument("--lift-step", metavar="S", help="how spring moves the lift: slopes (default), kernel, both")
+    method.add_argument("--lift-step", metavar="S", help="of spring: slopes, kernel or both (default: by the family)")
     method.add_argument("--modulation", metavar="M", help="film (default), scale, shift, concat, none")
-    method.add_argument("--activation", metavar="A", help="tanh (default), sin, ...; see `prism list`")
+    method.add_argument("--activation", metavar="A", help="tanh (default), sin (with time), ...; see `prism list`")
     method.add_argument(
         "--width", type=int, metavar="W", help="of the manifold's layers (default: spring 64, adam 128)"
     )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism.artifacts import save
+from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
 from prism.errors import InputError
-from prism.families.two_body import TwoBodyFamily
 from prism.reporting.records import RunDirectory
 from prism.runs import Outcome, Record, execute
 from prism.settings import Completed
@@ -39,7 +39,7 @@ class Task:
     """What was asked, in full, and the objects it means."""
 
     options: SolveOptions
-    family: TwoBodyFamily
+    family: KnownFamily
     settings: Completed
     budget: Budget
 

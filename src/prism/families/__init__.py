@@ -1,9 +1,22 @@
 """WHAT is solved: one family of PDEs a file, pure mathematics at one point."""
 
 from prism.families.allen_cahn import AllenCahn
+from prism.families.convection import Convection, ConvectionDiffusion
 from prism.families.family import Derivatives, Family
 from prism.families.poisson import Poisson
+from prism.families.reaction import Reaction, ReactionDiffusion
 from prism.families.sine_gordon import SineGordon
 from prism.families.sine_gordon_beta import SineGordonBeta
 
-__all__ = ["AllenCahn", "Derivatives", "Family", "Poisson", "SineGordon", "SineGordonBeta"]
+__all__ = [
+    "AllenCahn",
+    "Convection",
+    "ConvectionDiffusion",
+    "Derivatives",
+    "Family",
+    "Poisson",
+    "Reaction",
+    "ReactionDiffusion",
+    "SineGordon",
+    "SineGordonBeta",
+]

@@ -59,6 +59,11 @@ class Family(eqx.Module):
         raise InputError(f"{type(self).__name__} has no affine baseline")
 
     @property
+    def fastest(self) -> float:
+        """The highest rate at which u changes with time, over the parameters: the lift's first frequencies."""
+        return 1.0
+
+    @property
     def has_exact(self) -> bool:
         return type(self).exact is not Family.exact
 

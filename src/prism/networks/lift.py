@@ -26,14 +26,27 @@ class Lift(eqx.Module):
     bias: Hidden
 
     @staticmethod
-    def create(coordinates: int, width: int, key: Key, affine: int = 0, bias_deviation: float = 0.0) -> "Lift":
+    def create(
+        coordinates: int,
+        width: int,
+        key: Key,
+        affine: int = 0,
+        bias_deviation: float = 0.0,
+        clock_deviation: float | None = None,
+    ) -> "Lift":
         """W ~ N(0, 1/coordinates), b ~ N(0, deviation²), then `affine` channels that start at zero.
 
         In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. Larger starts were
-        measured to learn more slowly (docs/results.md).
+        measured to learn more slowly (docs/results.md). With a deviation for clocks a quarter of the channels begin as
+        z = c t, c ~ N(0, deviation²), and the others without the last coordinate, which is time.
         """
         weight = jax.random.normal(key, (coordinates, width)) / coordinates**0.5
         bias = bias_deviation * jax.random.normal(jax.random.fold_in(key, 1), (width,))
+        if clock_deviation is not None:
+            clock = jnp.arange(width) < max(1, width // 4)
+            time = clock_deviation * coordinates**0.5 * weight[-1]
+            weight = jnp.where(clock[None], 0.0, weight).at[-1].set(jnp.where(clock, time, 0.0))
+            bias = jnp.where(clock, 0.0, bias)
         return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)))
 
     @property

@@ -1,4 +1,7 @@
-"""The manifold: modulated layers  h = σ(γ(μ) ⊙ z + β(μ)),  z' = W h + b,  on jets whose size knows no dimension."""
+"""The manifold: modulated layers  h = σ(γ(μ) ⊙ z + β(μ)),  z' = W h + b,  on jets whose size knows no dimension.
+
+With a linear lift the first of them is  h = γ(μ) ⊙ z + β(μ): weights of the coordinates that move with μ.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -21,17 +24,20 @@ class Manifold(eqx.Module):
     readout: Hidden
     offset: Float[Array, ""]
     activation: Activation
+    linear_lift: bool = eqx.field(static=True, default=False)
 
     @staticmethod
-    def create(widths: Sequence[int], activation: Activation, key: Key) -> "Manifold":
+    def create(widths: Sequence[int], activation: Activation, key: Key, linear_lift: bool = False) -> "Manifold":
         """`widths` of the activated layers, the lift's width first."""
         keys = jax.random.split(key, len(widths))
         weights = tuple(glorot(k, b, a) for k, (a, b) in zip(keys, itertools.pairwise(widths), strict=False))
         biases = tuple(jnp.zeros(width) for width in widths[1:])
-        return Manifold(weights, biases, glorot(keys[-1], widths[-1], 1)[:, 0], jnp.zeros(()), activation)
+        return Manifold(weights, biases, glorot(keys[-1], widths[-1], 1)[:, 0], jnp.zeros(()), activation, linear_lift)
 
     def __call__(self, jet: Jet, modulations: Sequence[Modulation]) -> Jet:
-        jet = self.activation.push(modulations[0].push(jet))
+        jet = modulations[0].push(jet)
+        if not self.linear_lift:
+            jet = self.activation.push(jet)
         for weight, bias, modulation in zip(self.weights, self.biases, modulations[1:], strict=True):
             jet = jet.map_linear(lambda h, weight=weight: h @ weight.T).shift(bias)
             jet = self.activation.push(modulation.push(jet))

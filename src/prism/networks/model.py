@@ -34,6 +34,11 @@ class Architecture:
     affine: int = 4
     lift_bias: float = 0.0
     """Deviation of the lift's first biases: away from zero the activation bends, and curvature can be learned."""
+    clocks: float | None = None
+    """Deviation of the first weights of time, the last coordinate, in a quarter of the lift's channels that begin as
+    clocks, without space, while the others begin without time. None: all channels see all coordinates."""
+    linear_lift: bool = False
+    """Whether the lift's channels, once modulated, go on unbent: γ(μ) then sets the speed of time alone."""
 
 
 class Model(eqx.Module):
@@ -52,9 +57,14 @@ class Model(eqx.Module):
         hidden = [architecture.generator_width] * architecture.generator_depth
         return Model(
             Lift.create(
-                domain.coordinates, architecture.lift_width, lift_key, architecture.affine, architecture.lift_bias
+                domain.coordinates,
+                architecture.lift_width,
+                lift_key,
+                architecture.affine,
+                architecture.lift_bias,
+                architecture.clocks,
             ),
-            Manifold.create(widths, architecture.activation, manifold_key),
+            Manifold.create(widths, architecture.activation, manifold_key, architecture.linear_lift),
             HyperGenerator.create(
                 parameters.size, widths, architecture.modulation, hidden, generator_key, architecture.affine
             ),

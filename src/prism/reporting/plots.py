@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 from matplotlib.figure import Figure
 
-from prism.domains import Ball
+from prism.domains import Ball, Domain, TimeCylinder
 from prism.evaluation import Evaluation
 from prism.residuals import solution_value
 from prism.solution import Solution
@@ -31,8 +32,8 @@ def save_plots(
     figures = {"convergence": convergence(metrics, evaluation)}
     if evaluation is not None:
         figures["error_over_parameters"] = error_over_parameters(evaluation)
-    if solution.family.domain.coordinates > 1:
-        figures["slice"] = two_coordinate_slice(solution)
+    for name, axes in slice_axes(solution.family.domain).items():
+        figures[name] = two_coordinate_slice(solution, *axes)
     paths = []
     for name, figure in figures.items():
         path = directory / f"{name}.png"
@@ -83,51 +84,83 @@ def error_over_parameters(evaluation: Evaluation) -> Figure:
     return figure
 
 
-def two_coordinate_slice(solution: Solution) -> Figure:
-    """Prediction, and where it is known exact solution and difference, over two coordinates at the middle μ."""
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate of a point and where a slice shows it."""
+
+    index: int
+    low: float
+    high: float
+    label: str
+
+    def ticks(self, size: int) -> np.ndarray:
+        return np.linspace(self.low, self.high, size)
+
+
+def two_coordinate_slice(solution: Solution, across: Axis, up: Axis) -> Figure:
+    """Prediction, and where it is known exact solution and difference, over two coordinates, a row for each μ."""
     family, space = solution.family, solution.family.parameters
-    mu = space.middle()
-    ticks, predicted, exact = _slice_values(solution, mu)
-    fields: list[tuple[str, np.ndarray, str]] = [("prediction", predicted, "viridis")]
-    if family.has_exact:
-        fields += [("exact", exact, "viridis"), ("prediction − exact", predicted - exact, "RdBu_r")]
-    figure, panels = _axes(1, len(fields), (4.6 * len(fields), 4.0))
-    for panel, (title, values, colours) in zip(np.atleast_1d(panels), fields, strict=True):
-        reference = values if colours == "RdBu_r" or not family.has_exact else exact
-        largest = np.nanmax(np.abs(reference))
-        limits = (-largest, largest) if colours == "RdBu_r" else (np.nanmin(reference), np.nanmax(reference))
-        image = panel.pcolormesh(ticks, ticks, values.T, shading="auto", cmap=colours, vmin=limits[0], vmax=limits[1])
-        panel.set(title=title, xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-        figure.colorbar(image, ax=panel, shrink=0.85)
-    at = ", ".join(f"{name} = {float(value):.3g}" for name, value in zip(space.names, mu, strict=True))
-    figure.suptitle(
-        f"{type(family).__name__}, {family.domain.dimension:,} dimensions, {at}; the other coordinates at the centre"
-    )
+    rows = _shown_parameters(solution)
+    columns = 3 if family.has_exact else 1
+    figure, panels = _axes(len(rows), columns, (4.6 * columns, 0.4 + 3.6 * len(rows)))
+    for line, mu in zip(np.reshape(panels, (len(rows), columns)), rows, strict=True):
+        predicted, exact = _slice_values(solution, mu, across, up)
+        fields = [("prediction", predicted, "viridis"), ("exact", exact, "viridis")]
+        fields.append(("prediction − exact", predicted - exact, "RdBu_r"))
+        at = ", ".join(f"{name} = {float(value):.3g}" for name, value in zip(space.names, mu, strict=True))
+        for panel, (title, values, colours) in zip(line, fields, strict=False):
+            reference = values if colours == "RdBu_r" or not family.has_exact else exact
+            largest = np.nanmax(np.abs(reference))
+            limits = (-largest, largest) if colours == "RdBu_r" else (np.nanmin(reference), np.nanmax(reference))
+            ticks = across.ticks(len(values)), up.ticks(len(values))
+            image = panel.pcolormesh(*ticks, values.T, shading="auto", cmap=colours, vmin=limits[0], vmax=limits[1])
+            panel.set(title=f"{title}, {at}", xlabel=across.label, ylabel=up.label, box_aspect=1)
+            figure.colorbar(image, ax=panel, shrink=0.85)
+    figure.suptitle(f"{type(family).__name__}, {family.domain.dimension:,} dimensions; other coordinates at the centre")
     return figure
 
 
-def _slice_values(solution: Solution, mu: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ticks, and prediction and exact solution on their grid (NaN outside a ball), one point at a time."""
-    family = solution.family
-    named, centre = family.parameters.named(mu), family.domain.centre()
-    size = int(np.clip((SLICE_WORK / family.domain.coordinates) ** 0.5, 15, 101))
-    low, high = family.domain.bounds
-    ticks = np.linspace(low, high, size)
-    grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
+def slice_axes(domain: Domain) -> dict[str, tuple[Axis, Axis]]:
+    """The slices that are shown: (x₁, x₂), and before it (x₁, t) where there is time."""
+    low, high = domain.bounds
+    first, second = (Axis(index, low, high, f"$x_{index + 1}$") for index in (0, 1))
+    if not isinstance(domain, TimeCylinder):
+        return {"slice": (first, second)} if domain.dimension > 1 else {}
+    time = Axis(domain.coordinates - 1, 0.0, domain.horizon, "$t$")
+    return {"slice": (first, time)} | ({"space_slice": (first, second)} if domain.dimension > 1 else {})
+
+
+def _shown_parameters(solution: Solution) -> list[Array]:
+    """The middle μ; with time the ends of the box too, between which a solution runs slow and fast."""
+    space = solution.family.parameters
+    if not isinstance(solution.family.domain, TimeCylinder):
+        return [space.middle()]
+    return [jnp.asarray(space.lows, float), space.middle(), jnp.asarray(space.highs, float)]
+
+
+def _slice_values(solution: Solution, mu: Array, across: Axis, up: Axis) -> tuple[np.ndarray, np.ndarray]:
+    """Prediction and exact solution on the grid of a slice (NaN outside a ball), one point at a time."""
+    domain = solution.family.domain
+    named, centre = solution.family.parameters.named(mu), domain.centre()
+    size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101))
+    grid = np.stack(np.meshgrid(across.ticks(size), up.ticks(size), indexing="ij"), axis=-1).reshape(-1, 2)
+    places = jnp.asarray([across.index, up.index])
 
     @eqx.filter_jit
     def values(solution: Solution, pairs: Array) -> tuple[Array, Array]:
         def one(pair: Array) -> tuple[Array, Array]:
-            x = centre.at[:2].set(pair)
+            x = centre.at[places].set(pair)
             exact = solution.family.exact(x, named) if solution.family.has_exact else jnp.nan
             return solution_value(solution.model, solution.family, x, mu), jnp.asarray(exact)
 
         return jax.lax.map(one, pairs)
 
     predicted, exact = values(solution, jnp.asarray(grid, dtype=float))
-    outside = np.sum(grid**2, axis=1) > high**2 if isinstance(family.domain, Ball) else np.zeros(len(grid), bool)
+    outside = np.zeros(len(grid), bool)
+    if isinstance(domain, Ball):
+        outside = np.sum(grid**2, axis=1) > domain.radius**2
     clear = lambda column: np.where(outside, np.nan, np.asarray(column)).reshape(size, size)
-    return ticks, clear(predicted), clear(exact)
+    return clear(predicted), clear(exact)
 
 
 def _axes(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
