@@ -41,7 +41,7 @@ def test_a_study_leaves_table_figure_and_json(name, small, monkeypatch, tmp_path
 
 def test_an_unknown_study_is_named(capsys):
     assert main(["bench", "nonsense"]) == 2
-    assert "unknown study 'nonsense'; choose estimators, solvers" in capsys.readouterr().err
+    assert "unknown study 'nonsense'; choose estimators, solvers, inversion" in capsys.readouterr().err
 
 
 def test_every_variant_of_the_solver_has_its_own_name():

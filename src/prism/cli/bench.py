@@ -11,10 +11,10 @@ from prism.cli.solve import say
 from prism.errors import InputError
 from prism.reporting.records import environment
 from prism.storage import write_file
-from prism.studies import estimators, solvers
+from prism.studies import estimators, inversion, solvers
 from prism.studies.trials import markdown
 
-STUDIES = {"estimators": estimators, "solvers": solvers}
+STUDIES = {"estimators": estimators, "solvers": solvers, "inversion": inversion}
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,10 +17,16 @@ PREDICT_EXAMPLE = """example:
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
   reads one point a row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
 """
+INVERT_EXAMPLE = """example:
+  prism invert runs/first data.csv --noise 0.01 --out runs/first-inverted
+  reads one observation a row (the coordinates, then the value of u; or .npz with points and values), infers μ with 95 %
+  intervals, says what the data do not determine, and draws the likelihood. Several files are several data sets.
+"""
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes six times as
-  long for each. The other study is `solvers`: the default solver with one thing changed at a time.
+  long for each. Others: `solvers`, the default solver with one thing changed at a time; `inversion`, how often the
+  intervals of `prism invert` hold the truth.
 """
 LIST_EXAMPLE = """example:
   prism list --json
@@ -51,8 +57,16 @@ def build_parser() -> argparse.ArgumentParser:
     predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
     predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
     predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    invert = _command(commands, "invert", "μ from noisy values of u, with intervals", INVERT_EXAMPLE, _invert)
+    invert.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    invert.add_argument("data", nargs="+", metavar="FILE", help=".csv without a header, or .npz; one data set each")
+    invert.add_argument("--noise", type=float, metavar="S", help="standard deviation (default: from the residual)")
+    invert.add_argument("--model-error", type=float, metavar="E", help="relative L2 error of the run, added to it")
+    invert.add_argument("--physics", type=float, metavar="W", help="weight of the equation's residual as a prior")
+    invert.add_argument("--out", metavar="DIR", help="for result.json and plots/")
+    invert.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
-    bench.add_argument("name", metavar="NAME", help="estimators or solvers")
+    bench.add_argument("name", metavar="NAME", help="estimators, solvers or inversion")
     bench.add_argument("--full", action="store_true", help="the whole time instead of a sixth")
     bench.add_argument("--out", metavar="DIR", help="where to (default runs/bench-NAME)")
     bench.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
@@ -143,6 +157,12 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _predict(options: argparse.Namespace) -> int:
     from prism.cli.predict import run
+
+    return run(options)
+
+
+def _invert(options: argparse.Namespace) -> int:
+    from prism.cli.invert import run
 
     return run(options)
 

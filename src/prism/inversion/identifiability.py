@@ -34,17 +34,16 @@ class Direction:
         return [int(index) for index in np.flatnonzero(sizes >= PART * sizes.max())]
 
     def combination(self, space: ParameterSpace) -> str:
-        """What is not determined, such as `mu1 − 0.98 mu2`: v·s in the coordinates that people read."""
+        """The direction in the coordinates that people read, such as `mu1 − 0.98 mu2`."""
         low, high = (np.asarray(end, np.float64) for end in space.uniform_box())
-        weights = self.vector / (high - low)
-        weights = weights / weights[np.argmax(np.abs(self.vector))]
+        weights = (self.vector * (high - low))[self.parts]
+        weights = weights / np.abs(weights).max() * np.sign(weights[0])
         logarithm = "log " if isinstance(space, LogUniform) else ""
         text = ""
-        for index in self.parts:
-            sign = ("− " if weights[index] < 0 else "+ ") if text else ("−" if weights[index] < 0 else "")
-            size = f"{abs(weights[index]):.2f}"
-            text += f" {sign}" if text else sign
-            text += f"{'' if size == '1.00' else size + ' '}{logarithm}{space.names[index]}"
+        for index, weight in zip(self.parts, weights, strict=True):
+            sign = (" − " if weight < 0.0 else " + ") if text else ""
+            size = f"{abs(weight):.2f} ".removeprefix("1.00 ")
+            text += f"{sign}{size}{logarithm}{space.names[index]}"
         return text
 
 
@@ -68,9 +67,8 @@ def open_directions(slopes: Float[np.ndarray, "rows p"], likelihood: Likelihood,
 def separate_minima(likelihood: Likelihood, fits: Fits) -> list[int]:
     """The searches that ended in different minima, all within the interval's threshold, the best first."""
     kept: list[int] = []
-    for index in np.argsort(fits.costs):
-        if likelihood.roots(fits.costs[index]) > likelihood.quantile:
-            break
+    near = likelihood.roots(fits.costs) <= likelihood.quantile
+    for index in np.argsort(fits.costs)[: near.sum()]:
         if all(_apart(likelihood, fits.s[index], fits.s[other]) for other in kept):
             kept.append(int(index))
     return kept

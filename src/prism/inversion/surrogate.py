@@ -72,7 +72,7 @@ class Physics(eqx.Module):
         silent = solution.model.constant(jnp.zeros_like(solution.model.manifold.offset))
         physics = Physics(silent, family, default_estimator(family, Spring()), points, key, jnp.ones(()))
         at_rest, _ = linearise(physics, np.full((1, family.parameters.size), 0.5))
-        scale = jnp.asarray(max(np.sqrt(np.mean(at_rest**2)), np.finfo(np.float32).tiny), dtype=float)
+        scale = jnp.asarray(np.sqrt(np.mean(at_rest**2)) or 1.0, dtype=float)
         return eqx.tree_at(lambda p: (p.model, p.scale), physics, (solution.model, scale))
 
     def values_and_slopes(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
