@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/defining-a-pde.md")
+DOCUMENTS = ("README.md", "docs/defining-a-pde.md", "docs/inversion.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -7,7 +7,7 @@ import pytest
 from prism import Adam, Architecture, Coordinates, Sampling
 from prism.cli import main
 from prism.settings import Settings
-from prism.studies import estimators, solvers
+from prism.studies import estimators, inversion, solvers
 from prism.studies.trials import Trial
 
 SMALL = Settings(optimiser=Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=Sampling(4, 4))
@@ -26,15 +26,25 @@ def small_solvers(monkeypatch):
     monkeypatch.setattr(solvers, "trials", lambda family: [Trial("adam", SMALL)])
 
 
-@pytest.mark.parametrize(("name", "small"), [("estimators", small_estimators), ("solvers", small_solvers)])
-def test_a_study_leaves_table_figure_and_json(name, small, monkeypatch, tmp_path, capsys):
+def small_inversion(monkeypatch):
+    for name, size in (("DIMENSION", 6), ("STEPS", 2), ("DATA_SETS", 3), ("BLIND_SETS", 2), ("OBSERVATIONS", 20)):
+        monkeypatch.setattr(inversion, name, size)
+    monkeypatch.setattr(inversion, "Settings", lambda: SMALL)
+
+
+STUDIES = {"estimators": (small_estimators, 1), "solvers": (small_solvers, 1), "inversion": (small_inversion, 3)}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_leaves_table_figure_and_json(name, monkeypatch, tmp_path, capsys):
+    small, rows = STUDIES[name]
     small(monkeypatch)
     assert main(["bench", name, "--out", str(tmp_path / "out"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["study"] == name
-    assert len(record["rows"]) == 1
+    assert len(record["rows"]) == rows
     assert all(value is not None for row in record["rows"] for value in row.values())
-    assert (tmp_path / "out" / "table.md").read_text().count("\n") == 3
+    assert (tmp_path / "out" / "table.md").read_text().count("\n") == rows + 2
     assert (tmp_path / "out" / "figure.png").stat().st_size > 1000
     assert json.loads((tmp_path / "out" / "results.json").read_text()) == record
 
