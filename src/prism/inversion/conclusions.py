@@ -128,7 +128,7 @@ def _warnings(
         yield f"these data do not determine {combination}"
     for name, parameter in parameters.items():
         if not parameter.identifiable and not undetermined:
-            yield f"the likelihood of {name} is flat over most of the trained space"
+            yield f"these data allow {name} most of the trained space"
         if parameter.identifiable and parameter.at_edge:
             yield f"{name} is at the edge of the trained space: its true value may lie outside"
         if parameter.method == PROFILE and not parameter.at_edge and len(minima) == 1:

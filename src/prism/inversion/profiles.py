@@ -15,8 +15,8 @@ from prism.inversion.fitting import Misfit, minimise
 
 POSITIONS = 8
 """Positions tried at once on each side."""
-REACH = 1.6
-"""How far they go at first, in half-widths of the Gauss-Newton interval; then to the edge where that was not enough."""
+REACHES = (1.6, 5.0, np.inf)
+"""How far they go, in half-widths of the Gauss-Newton interval: further, and at last to the edge, where need be."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def profiles(
     for which in range(minima.shape[1]):
         first, last = np.argmin(minima[:, which]), np.argmax(minima[:, which])
         sides += [_Side(which, 0.0, minima[[first]], roots[[first]]), _Side(which, 1.0, minima[[last]], roots[[last]])]
-    for reach in (REACH, np.inf):
+    for reach in REACHES:
         sides = _extended(likelihood, sides, covariance, reach)
         if all(side.end(likelihood.quantile) is not None for side in sides):
             break

@@ -37,10 +37,7 @@ class Surrogate(eqx.Module):
 
     @staticmethod
     def create(solution: Solution, points: Float[Array, "n coordinates"]) -> "Surrogate":
-        model, family = solution.model, solution.family
-        radial = family.constraint().radial
-        places = jnp.linalg.norm(points, axis=1, keepdims=True) if radial else points
-        return Surrogate(model, family, jax.vmap(model.lift)(points), places)
+        return Surrogate(solution.model, solution.family, *_lifted(solution, points))
 
     def value(self, lifted: Hidden, place: Point, s: Parameter) -> Scalar:
         """u at one point."""
@@ -95,6 +92,14 @@ def linearise(
 @eqx.filter_jit
 def _batched(surrogate: Surrogate | Physics, s: Array) -> tuple[Array, Array]:
     return jax.vmap(surrogate.values_and_slopes)(s)
+
+
+@eqx.filter_jit
+def _lifted(solution: Solution, points: Array) -> tuple[Array, Array]:
+    """What the network and the constraint need of each point."""
+    radial = solution.family.constraint().radial
+    places = jnp.linalg.norm(points, axis=1, keepdims=True) if radial else points
+    return jax.vmap(solution.model.lift)(points), places
 
 
 def from_unit_box(space: ParameterSpace, s: Parameter) -> Parameter:
