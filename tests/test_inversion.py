@@ -3,7 +3,6 @@
 import json
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -54,9 +53,9 @@ def analytic(formula, parameters) -> Solution:
     return solution_of(Analytic(prism.Cube(2), parameters, formula))
 
 
-def draw(solution, seed=0, count=200):
-    keys = jax.random.split(jax.random.key(seed), count)
-    return jax.jit(jax.vmap(solution.family.domain.sample))(keys)
+def draw(solution, seed=0):
+    """200 points inside the ball, or near the cube."""
+    return jnp.asarray(np.random.default_rng(seed).uniform(-0.4, 0.4, (200, solution.family.domain.coordinates)))
 
 
 def observe(solution, mu, seed=0, noise=0.01, on_sphere=False) -> prism.Observations:
@@ -66,7 +65,7 @@ def observe(solution, mu, seed=0, noise=0.01, on_sphere=False) -> prism.Observat
         points = points / jnp.linalg.norm(points, axis=1, keepdims=True)
     values = np.asarray(solution(points, **mu))
     size = 1.0 if on_sphere else np.sqrt(np.mean(values**2))
-    return prism.Observations(points, values + noise * size * np.random.default_rng(seed).normal(size=200))
+    return prism.Observations(points, values + noise * size * np.random.default_rng(1000 + seed).normal(size=200))
 
 
 def test_the_lifted_surrogate_is_the_solution():
@@ -84,7 +83,7 @@ def test_the_lifted_surrogate_is_the_solution():
 
 
 def test_the_parameters_are_recovered():
-    estimate = prism.invert(SOLUTION, observe(SOLUTION, TRUTH), noise=None)
+    estimate = prism.invert(SOLUTION, observe(SOLUTION, TRUTH))
     for name, value in TRUTH.items():
         low, high = estimate.interval[name]
         assert low < value < high
@@ -143,7 +142,7 @@ OPEN = {
 @pytest.mark.parametrize(("solution", "truth", "on_sphere", "combinations"), OPEN.values(), ids=OPEN)
 def test_what_the_data_do_not_determine_is_said_every_time(solution, truth, on_sphere, combinations):
     data = [observe(solution, truth, seed, on_sphere=on_sphere) for seed in range(20)]
-    for estimate in prism.invert(solution, data):
+    for estimate in prism.invert(solution, data, starts=4):
         assert not any(estimate.identifiable.values())
         assert estimate.interval == solution.family.parameters.bounds()
         assert estimate.covariance is None

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from prism.inversion.fitting import Misfit, minimise
 
-POSITIONS = 8
+POSITIONS = 6
 """Positions tried at once on each side."""
 REACHES = (1.6, 5.0, *[np.inf] * 4)
 """How far they go in each round, in half-widths of the Gauss-Newton interval: at last to the edge."""
