@@ -104,7 +104,7 @@ def test_exact_data_give_the_truth_back():
 
 @pytest.mark.parametrize(("solution", "given"), [(SOLUTION, False), (OF_BETA, True)], ids=["estimated", "given"])
 def test_intervals_cover_the_truth_as_often_as_they_say(solution, given):
-    """A true 95 % interval leaves these bounds for one key in some hundred."""
+    """A true 95 % interval leaves these bounds for 0.7 % of the keys."""
     space, generator = solution.family.parameters, np.random.default_rng(0)
     low, high = space.uniform_box()
     uniform = generator.uniform(low, high, (100, space.size))
