@@ -240,7 +240,8 @@ def test_starts_fill_the_box():
         starts = spread(16, unknowns)
         np.testing.assert_allclose(starts[0], 0.5)
         assert np.all((starts >= 0) & (starts < 1))
-        assert np.all(np.histogram(starts[:, 0], 4, (0, 1))[0] == 4)
+        for side in starts.T:
+            assert np.all(np.histogram(side, 4, (0, 1))[0] >= 3)  # of 16, 4 in the mean
 
 
 def test_a_picture_of_each_parameter():
@@ -267,7 +268,7 @@ def test_bad_data_are_refused(data, options, message):
         prism.invert(SOLUTION, prism.Observations(*data), **options)
 
 
-SIZE = ("--width", "4", "--lift-width", "4", "--depth", "1", "--points", "8", "--steps", "2")
+SIZE = ("--width", "4", "--lift-width", "4", "--depth", "1", "--points", "8", "--steps", "2", "--optimiser", "adam")
 
 
 @pytest.fixture(scope="module")
