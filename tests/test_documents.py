@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/defining-a-pde.md", "docs/export.md")
+DOCUMENTS = ("README.md", "docs/defining-a-pde.md", "docs/inversion.md", "docs/export.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

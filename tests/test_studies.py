@@ -9,7 +9,17 @@ from prism.cli import main
 from prism.families import Poisson
 from prism.runs import execute
 from prism.settings import Settings
-from prism.studies import decoupling, estimators, modulation, motivation, sampling, solvers, transfer, variance
+from prism.studies import (
+    decoupling,
+    estimators,
+    inversion,
+    modulation,
+    motivation,
+    sampling,
+    solvers,
+    transfer,
+    variance,
+)
 from prism.studies.trials import Trial, averaged
 from prism.training.loop import Budget
 
@@ -70,6 +80,14 @@ def small_decoupling(monkeypatch):
     monkeypatch.setattr(decoupling, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
 
 
+def small_inversion(monkeypatch):
+    for name, size in (("DIMENSION", 6), ("STEPS", 2), ("DATA_SETS", 3), ("BLIND_SETS", 2), ("OBSERVATIONS", 20)):
+        monkeypatch.setattr(inversion, name, size)
+    monkeypatch.setattr(inversion, "Settings", lambda: SMALL)
+    families = inversion.problems
+    monkeypatch.setattr(inversion, "problems", lambda dimension: families(dimension)[:1])
+
+
 STUDIES = {
     "estimators": (small_estimators, 1, 1),
     "solvers": (small_solvers, 1, 1),
@@ -79,6 +97,7 @@ STUDIES = {
     "variance": (small_variance, 2, 1),
     "decoupling": (small_decoupling, 2, 2),
     "modulation": (small_modulation, 1, 1),
+    "inversion": (small_inversion, 3, 3),
 }
 """How each is made small, how many rows it then has, and how many lines its table."""
 
@@ -106,7 +125,7 @@ def test_means_and_deviations_are_over_seeds():
 
 def test_an_unknown_study_is_named(capsys):
     assert main(["bench", "nonsense"]) == 2
-    assert "unknown study 'nonsense'; choose estimators, solvers" in capsys.readouterr().err
+    assert "unknown study 'nonsense'; choose estimators, solvers, inversion" in capsys.readouterr().err
 
 
 def test_every_variant_of_the_solver_has_its_own_name():

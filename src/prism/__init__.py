@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prism.errors import CorruptedFile, FailedRun, InputError, PrismError
     from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
     from prism.families.family import Derivatives, Family
+    from prism.inversion import Estimate, Observations, invert
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
     from prism.operators import (
         Biharmonic,
@@ -58,6 +59,7 @@ _HOMES = {
     "runs": ("solve",),
     "solution": ("Solution",),
     "artifacts": ("load",),
+    "inversion": ("Observations", "Estimate", "invert"),
     "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -77,6 +79,7 @@ __all__ = [
     "Derivatives",
     "Directional",
     "Domain",
+    "Estimate",
     "Estimator",
     "Exact",
     "FILM",
@@ -91,6 +94,7 @@ __all__ = [
     "Laplacian",
     "LogUniform",
     "NONE",
+    "Observations",
     "Observed",
     "Operator",
     "Optimiser",
@@ -111,6 +115,7 @@ __all__ = [
     "Uniform",
     "WeightedTrace",
     "WholeSpace",
+    "invert",
     "load",
     "solve",
     "vanishing",

@@ -129,6 +129,7 @@ def numpy_files(solution: Solution) -> dict[str, bytes]:
         "logarithmic": isinstance(model.parameters, LogUniform),
         "activation": type(model.manifold.activation).__name__,
         "layers": len(model.generator.widths),
+        "linear_lift": model.manifold.linear_lift,
         "generator_layers": len(model.generator.weights),
         "vanishing_radius": constraint.radius if isinstance(constraint, VanishingOnSphere) else None,
         "weights_sha256": hashlib.sha256(weights).hexdigest(),

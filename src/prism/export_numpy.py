@@ -49,6 +49,7 @@ class Solution:
             self.coordinate = np.log if content["logarithmic"] else np.asarray
             self.activation = ACTIVATIONS[content["activation"]]
             self.layers, self.generator_layers = content["layers"], content["generator_layers"]
+            self.linear_lift: bool = content["linear_lift"]
             self.radius: float | None = content["vanishing_radius"]
             expected = content["weights_sha256"]
         except (KeyError, TypeError, ValueError) as error:
@@ -105,7 +106,8 @@ class Solution:
                 z = (1.0 + embedding @ self.weights[f"scale_{layer}"]) * z
             if f"shift_{layer}" in self.weights:
                 z = z + embedding @ self.weights[f"shift_{layer}"]
-            z = self.activation(z) @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
+            h = z if self.linear_lift and layer == 0 else self.activation(z)
+            z = h @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
         slope = self.weights.get("slope_offset", np.zeros(0))
         if "slope_head" in self.weights:
             slope = slope + embedding @ self.weights["slope_head"]

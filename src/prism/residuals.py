@@ -21,7 +21,7 @@ from prism.families.family import Derivatives, Family
 from prism.networks.lift import Lifted, hidden_jet, point_jet
 from prism.networks.model import Model
 from prism.operators import Operator
-from prism.shapes import Key, Keys, Parameter, Point, Scalar
+from prism.shapes import Hidden, Key, Keys, Parameter, Point, Scalar
 from prism.taylor import Jet
 
 
@@ -77,6 +77,11 @@ def read_derivatives(
 def solution_value(model: Model, family: Family, x: Point, mu: Parameter, probe: Lifted | None = None) -> Scalar:
     """u(x; μ) alone; `probe` as in `derivatives`."""
     lifted = model.lift(x) if probe is None else model.lift(x) + probe.value
+    return lifted_value(model, family, lifted, x, mu)
+
+
+def lifted_value(model: Model, family: Family, lifted: Hidden, x: Point, mu: Parameter) -> Scalar:
+    """u(x; μ) from what has left the lift; the constraint alone still asks for x."""
     network = model.read(point_jet(lifted), mu)
     return family.constraint().apply(network, x, family.parameters.named(mu), None).value
 

@@ -14,6 +14,7 @@ from prism.storage import write_file
 from prism.studies import (
     decoupling,
     estimators,
+    inversion,
     modulation,
     motivation,
     sampling,
@@ -32,6 +33,7 @@ STUDIES: dict[str, Study] = {
     "variance": variance.STUDY,
     "decoupling": decoupling.STUDY,
     "modulation": modulation.STUDY,
+    "inversion": inversion.STUDY,
 }
 
 

@@ -22,12 +22,17 @@ EXPORT_EXAMPLE = """example:
   writes first/solution.py, which needs NumPy alone, and first/solution.stablehlo for JAX without PRISM, both compared
   with the run's own solution before they are written; first/README.md tells how to use them.
 """
+INVERT_EXAMPLE = """example:
+  prism invert runs/first data.csv --noise 0.01 --out runs/first-inverted
+  reads one observation a row (the coordinates, then the value of u; or .npz with points and values), infers μ with 95 %
+  intervals, says what the data do not determine, and draws the likelihood. Several files are several data sets.
+"""
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes longer for each.
   The other studies: solvers (the default with one thing changed at a time), motivation (one network for all β against
   one for each), sampling (how β is drawn), transfer (asked at β never seen), variance (of the gradient over the box),
-  decoupling (what μ costs), modulation (what γ and β are worth).
+  decoupling (what μ costs), modulation (what γ and β are worth), inversion (how often its intervals hold the truth).
 """
 LIST_EXAMPLE = """example:
   prism list --json
@@ -63,6 +68,14 @@ def build_parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="DIR", help="where to (default RUN-export)")
     export.add_argument("--force", action="store_true", help="replace an earlier export in --out")
     export.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    invert = _command(commands, "invert", "μ from noisy values of u, with intervals", INVERT_EXAMPLE, _invert)
+    invert.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    invert.add_argument("data", nargs="+", metavar="FILE", help=".csv without a header, or .npz; one data set each")
+    invert.add_argument("--noise", type=float, metavar="S", help="standard deviation (default: from the residual)")
+    invert.add_argument("--model-error", type=float, metavar="E", help="relative L2 error of the run, added to it")
+    invert.add_argument("--physics", type=float, metavar="W", help="weight of the equation's residual as a prior")
+    invert.add_argument("--out", metavar="DIR", help="for result.json and plots/")
+    invert.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
     bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
     bench.add_argument("name", metavar="NAME", help="the study; see below")
     bench.add_argument("--full", action="store_true", help="the whole time, up to ten times as long")
@@ -161,6 +174,12 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from prism.cli.export import run
+
+    return run(options)
+
+
+def _invert(options: argparse.Namespace) -> int:
+    from prism.cli.invert import run
 
     return run(options)
 

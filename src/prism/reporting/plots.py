@@ -37,7 +37,7 @@ def save_plots(
     paths = []
     for name, figure in figures.items():
         path = directory / f"{name}.png"
-        write_file(path, _png(figure))
+        write_file(path, png(figure))
         paths.append(path)
     return paths
 
@@ -168,7 +168,8 @@ def _axes(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, A
     return figure, figure.subplots(rows, columns)
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure) -> bytes:
+    """The content of its file."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     return buffer.getvalue()
