@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
     from prism.families.family import Derivatives, Family
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
+    from prism.networks.tunable import Diagonals, LastLayer, Modulators
     from prism.operators import (
         Biharmonic,
         GradientNormSquared,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from prism.solution import Solution
     from prism.training.optimisers import Adam, Optimiser
     from prism.training.spring import Spring
+    from prism.trust import Trust
 
 __version__ = "0.1.0"
 
@@ -55,6 +57,8 @@ _HOMES = {
     "training.spring": ("Spring",),
     "runs": ("solve",),
     "solution": ("Solution",),
+    "trust": ("Trust",),
+    "networks.tunable": ("Diagonals", "Modulators", "LastLayer"),
     "artifacts": ("load",),
     "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
 }
@@ -73,6 +77,7 @@ __all__ = [
     "CorruptedFile",
     "Cube",
     "Derivatives",
+    "Diagonals",
     "Domain",
     "Estimator",
     "Exact",
@@ -86,7 +91,9 @@ __all__ = [
     "HardConstraint",
     "InputError",
     "Laplacian",
+    "LastLayer",
     "LogUniform",
+    "Modulators",
     "NONE",
     "Observed",
     "Operator",
@@ -105,6 +112,7 @@ __all__ = [
     "Spring",
     "TimeCylinder",
     "TimeDerivative",
+    "Trust",
     "Uniform",
     "WeightedTrace",
     "WholeSpace",

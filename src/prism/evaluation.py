@@ -19,8 +19,8 @@ from jaxtyping import Array
 
 from prism.families.family import Family
 from prism.networks.model import Model
-from prism.residuals import constrained_constant, solution_value
-from prism.shapes import Key
+from prism.residuals import CHUNK_NUMBERS, constrained_constant, solution_value
+from prism.shapes import Key, Parameter
 
 POINTS, PARAMETERS = 20_000, 100
 """The paper's evaluation, section 5.1."""
@@ -115,6 +115,30 @@ def quick_error(model: Model, family: Family, key: Key) -> float:
     count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
     predicted, exact = _compare(model, family, jax.random.split(key, count))
     return relative_l2(np.asarray(predicted - exact, np.float64), np.asarray(exact, np.float64))
+
+
+def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
+    """The relative L2 error at one μ."""
+    return float(errors_at(model, family, mu[None], key, points)[0])
+
+
+def errors_at(model: Model, family: Family, parameters: Array, key: Key, points: int = 2_000) -> np.ndarray:
+    """The relative L2 error at each of some μ, on the same points."""
+    count = int(np.clip(WORK / (family.domain.coordinates * len(parameters)), 16, points))
+    return np.asarray(_errors(model, family, parameters, jax.random.split(key, count)), np.float64)
+
+
+@eqx.filter_jit
+def _errors(model: Model, family: Family, parameters: Array, keys: Array) -> Array:
+    def at_point(key: Key) -> tuple[Array, Array]:
+        x = family.domain.sample(key)
+        exact = jax.vmap(lambda mu: family.exact(x, family.parameters.named(mu)))(parameters)
+        predicted = jax.vmap(lambda mu: solution_value(model, family, x, mu))(parameters)
+        return (predicted - exact) ** 2, exact**2
+
+    chunk = max(1, min(len(keys), CHUNK_NUMBERS // (family.domain.coordinates * len(parameters))))
+    errors, sizes = jax.lax.map(at_point, keys, batch_size=chunk)
+    return jnp.sqrt(jnp.sum(errors, axis=0) / jnp.sum(sizes, axis=0))
 
 
 @eqx.filter_jit

@@ -11,10 +11,10 @@ from prism.cli.solve import say
 from prism.errors import InputError
 from prism.reporting.records import environment
 from prism.storage import write_file
-from prism.studies import estimators, solvers
+from prism.studies import estimators, solvers, trust
 from prism.studies.trials import markdown
 
-STUDIES = {"estimators": estimators, "solvers": solvers}
+STUDIES = {"estimators": estimators, "solvers": solvers, "trust": trust}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         "out": str(out),
     }
     out.mkdir(parents=True, exist_ok=True)
-    table = markdown(rows)
+    table = markdown(study.summary(rows) if hasattr(study, "summary") else rows)
     picture = io.BytesIO()
     study.figure(rows).savefig(picture, format="png", dpi=120)
     write_file(out / "results.json", (json.dumps(record, indent=1) + "\n").encode())

@@ -8,6 +8,7 @@ from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rade
 from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
 from prism.parameters import LogUniform, ParameterSpace, Uniform
 from prism.residuals import Slopes
 from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
@@ -44,6 +45,12 @@ ACTIVATIONS = {
 }
 PAIRINGS = {"paired": False, "crossed": True}
 LOSSES = {"shared": False, "independent": True}
+TUNABLE: dict[str, tuple[Part, ...]] = {
+    "diagonals": (Diagonals(),),
+    "modulators": (Modulators(),),
+    "last-layer": (LastLayer(),),
+    "all": (Diagonals(), Modulators(), LastLayer()),
+}
 SPACES: dict[str, type[Uniform] | type[LogUniform]] = {"uniform": Uniform, "log-uniform": LogUniform}
 
 Value = TypeVar("Value")
