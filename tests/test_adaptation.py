@@ -57,7 +57,7 @@ def test_cached_rows_are_the_residuals_of_the_settled_network(family):
     solution, keys = solution_of(family), jax.random.split(KEY, 3)
     start, _ = unknowns_of(solution.model, ALL)
     unknowns = 0.1 * jax.random.normal(KEY, start.shape)
-    rows = cached_rows(solution, MU, ALL, kinds_of_rows(solution)[0][0], 1.0, keys)
+    rows = cached_rows(solution, MU, ALL, kinds_of_rows(solution)[0], keys)
     model, estimator = settled(solution.model, MU, ALL, unknowns), default_estimator(family, Spring())
     at = lambda key: residual(model, family, estimator, family.domain.sample(key), MU, jax.random.fold_in(key, 1))
     close(rows.values(unknowns) / rows.weight, jax.jit(jax.vmap(at))(keys), 1e-9)
@@ -66,9 +66,9 @@ def test_cached_rows_are_the_residuals_of_the_settled_network(family):
 def test_conditions_are_rows_too():
     solution = solution_of(FAMILIES["soft condition"])
     kinds = kinds_of_rows(solution)
-    assert [weight for _, weight in kinds] == [1.0, 3.0]
+    assert [kind.weight for kind in kinds] == [1.0, 3.0]
     rim = SoftlyBounded.conditions["rim"].draw_at(MU, solution.family.parameters, KEY)
-    close(kinds[1][0](solution, MU, KEY), solution(rim.x, mu1=2.0, mu2=1.2) - 2.0 * rim.x[0])
+    close(kinds[1].row(solution, MU, KEY), solution(rim.x, mu1=2.0, mu2=1.2) - 2.0 * rim.x[0])
 
 
 @pytest.mark.parametrize(("modulation", "affine"), [(FILM, 3), (SHIFT, 0), (NONE, 2)], ids=["film", "shift", "none"])
@@ -113,7 +113,7 @@ def test_a_linear_problem_is_solved():
 def test_tuning_lowers_the_residual_and_is_stored(tmp_path):
     solution = solution_of(FAMILIES["gram"])
     tuned = fine_tune(solution, MU, seconds=600.0, points=120)
-    assert tuned.residual_after < 0.5 * tuned.residual_before
+    assert tuned.residual_after < 0.7 * tuned.residual_before
     tuned.solution.save(tmp_path / "tuned")
     assert eqx.tree_equal(prism.load(tmp_path / "tuned", family=FAMILIES["gram"]), tuned.solution)
     close(tuned.solution.model.lift.weight, solution.model.lift.weight, 0.0)

@@ -10,7 +10,7 @@ knows no dimension. The unknowns are few: a step is Levenberg and Marquardt's, w
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 from prism.conditions import Condition
 from prism.errors import InputError
 from prism.networks.model import Model
-from prism.networks.tunable import LastLayer, Modulators, Part
+from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
 from prism.residuals import chunk_of, residual, solution_value
 from prism.settings import default_estimator
 from prism.shapes import Key, Keys, Parameter, Scalar, Vector
@@ -39,9 +39,17 @@ SETTLED, PATIENCE = 0.01, 3
 """A step that lowers the held-out residual by less than this part has gained nothing; so many in a row are the end."""
 HOPELESS = 1e8
 """Damping at which no step is left to take."""
-DEFAULT_PARTS: tuple[Part, ...] = (Modulators(), LastLayer())
+DEFAULT_PARTS: tuple[Part, ...] = (Diagonals(), Modulators(), LastLayer())
 
 Row = Callable[[Solution, Parameter, Key], Scalar]
+
+
+class Kind(NamedTuple):
+    """The equation's rows or a condition's: one row, its weight, and the least unit to measure it in."""
+
+    row: Row
+    weight: float
+    least: Scalar
 
 
 @dataclass(frozen=True)
@@ -87,11 +95,13 @@ class Tuning(eqx.Module):
     def prepare(solution: Solution, mu: Parameter, parts: Sequence[Part], key: Key, points: int) -> "Tuning":
         """Everything of the size of the dimension, once."""
         rows = []
-        for number, (row, weight) in enumerate(kinds_of_rows(solution)):
-            keys = jax.random.split(jax.random.fold_in(key, number), points)
-            rows.append(cached_rows(solution, mu, parts, row, weight, keys))
-        share = max(1, points * POINTS // (POINTS + HELD_OUT))
         start, _ = unknowns_of(solution.model, parts)
+        if not start.size:
+            raise InputError("the network has none of the numbers that are to be tuned; choose other parts")
+        for number, kind in enumerate(kinds_of_rows(solution)):
+            keys = jax.random.split(jax.random.fold_in(key, number), points)
+            rows.append(cached_rows(solution, mu, parts, kind, keys))
+        share = max(1, points * POINTS // (POINTS + HELD_OUT))
         return Tuning(tuple(r[:share] for r in rows), tuple(r[share:] for r in rows), start)
 
     def look(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
@@ -129,21 +139,20 @@ def fine_tune(
     tuning = Tuning.prepare(solution, mu, parts, stream(seed, TUNING), points)
     state, judged = step(tuning, Levenberg.start(tuning.start, tuning.count))
     before = best = float(judged)
-    kept, steps, idle, looked = state.unknowns, 0, 0, time.perf_counter()
-    a_step = lambda: (time.perf_counter() - looked) / max(1, steps)
-    while idle < PATIENCE and state.damping < HOPELESS and time.perf_counter() - begun + a_step() < seconds:
+    kept, steps, idle, compiled, a_step = state.unknowns, 0, 0, time.perf_counter(), 0.0
+    while idle < PATIENCE and state.damping < HOPELESS and time.perf_counter() - begun + a_step < seconds:
         state, judged = step(tuning, state)
         steps, idle = steps + 1, idle + int(state.moved)
         if float(judged) < best:
             idle = 0 if float(judged) < (1.0 - SETTLED) * best else idle
             best, kept = float(judged), state.unknowns
-    a_step_took = a_step()
+        a_step = (time.perf_counter() - compiled) / steps
     model = settled(solution.model, mu, parts, kept)
-    seconds_taken = time.perf_counter() - begun
-    return Tuned(Solution(model, solution.family), before, best, kept.size, steps, seconds_taken, a_step_took)
+    taken = time.perf_counter() - begun
+    return Tuned(Solution(model, solution.family), before, best, kept.size, steps, taken, a_step)
 
 
-def kinds_of_rows(solution: Solution) -> list[tuple[Row, float]]:
+def kinds_of_rows(solution: Solution) -> list[Kind]:
     """The equation with weight 1, and every condition that says something at a given μ with its own."""
     estimator = default_estimator(solution.family, Spring())
 
@@ -153,7 +162,11 @@ def kinds_of_rows(solution: Solution) -> list[tuple[Row, float]]:
 
     conditions = solution.family.conditions.values()
     says = [condition for condition in conditions if type(condition).draw_at is not Condition.draw_at]
-    return [(equation, 1.0), *[(_miss(condition), condition.weight) for condition in says]]
+    least = jnp.abs(solution.model.amplitude)
+    return [
+        Kind(equation, 1.0, jnp.zeros(())),
+        *[Kind(_miss(condition), condition.weight, least) for condition in says],
+    ]
 
 
 def _miss(condition: Condition) -> Row:
@@ -170,7 +183,7 @@ def unknowns_of(model: Model, parts: Sequence[Part]) -> tuple[Vector, Callable[[
     return ravel_pytree([part.start(model) for part in parts])
 
 
-def cached_rows(solution: Solution, mu: Parameter, parts: Sequence[Part], row: Row, weight: float, keys: Keys) -> Rows:
+def cached_rows(solution: Solution, mu: Parameter, parts: Sequence[Part], kind: Kind, keys: Keys) -> Rows:
     """One row for each key, in units of the same rows of u = 0, with all that the unknowns do not decide computed."""
     arrays, static = eqx.partition((solution, mu), eqx.is_array)
     start, tree = unknowns_of(solution.model, parts)
@@ -180,7 +193,7 @@ def cached_rows(solution: Solution, mu: Parameter, parts: Sequence[Part], row: R
         model = solution.model
         for part, change in zip(parts, tree(unknowns), strict=True):
             model = part.apply(model, mu, change)
-        return row(Solution(model, solution.family), mu, key)
+        return kind.row(Solution(model, solution.family), mu, key)
 
     stages = Stages.of(one, arrays, keys[0], start)
 
@@ -189,13 +202,14 @@ def cached_rows(solution: Solution, mu: Parameter, parts: Sequence[Part], row: R
         solution, mu = eqx.combine(arrays, static)
         silent = Solution(Model.silent(solution.family.domain, solution.family.parameters), solution.family)
         chunk = chunk_of((keys.shape[0], solution.family.domain.coordinates))
-        at_rest = jax.lax.map(lambda key: row(silent, mu, key), keys[:AT_REST], batch_size=min(chunk, AT_REST))
+        at_rest = jax.lax.map(lambda key: kind.row(silent, mu, key), keys[:AT_REST], batch_size=min(chunk, AT_REST))
         once = stages.begin(arrays)
         own = jax.lax.map(lambda key: stages.advance(once, key), keys, batch_size=chunk)
         return once.lasting, own, jnp.sqrt(jnp.mean(at_rest**2))
 
     shared, own, unit = compute(arrays, keys)
-    return Rows(stages, shared, own, weight**0.5 / jnp.where(unit > 0, unit, 1.0))
+    unit = jnp.maximum(unit, kind.least)
+    return Rows(stages, shared, own, kind.weight**0.5 / jnp.where(unit > 0, unit, 1.0))
 
 
 @eqx.filter_jit
