@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prism.families.family import Derivatives, Family
     from prism.inversion import Estimate, Observations, invert
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
+    from prism.networks.tunable import Diagonals, LastLayer, Modulators
     from prism.operators import (
         Biharmonic,
         Directional,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from prism.solution import Solution
     from prism.training.optimisers import Adam, Optimiser
     from prism.training.spring import Spring
+    from prism.trust import Trust
 
 __version__ = "0.1.0"
 
@@ -58,6 +60,8 @@ _HOMES = {
     "training.spring": ("Spring",),
     "runs": ("solve",),
     "solution": ("Solution",),
+    "trust": ("Trust",),
+    "networks.tunable": ("Diagonals", "Modulators", "LastLayer"),
     "artifacts": ("load",),
     "inversion": ("Observations", "Estimate", "invert"),
     "errors": ("PrismError", "InputError", "FailedRun", "CorruptedFile"),
@@ -77,6 +81,7 @@ __all__ = [
     "CorruptedFile",
     "Cube",
     "Derivatives",
+    "Diagonals",
     "Directional",
     "Domain",
     "Estimate",
@@ -92,7 +97,9 @@ __all__ = [
     "HardConstraint",
     "InputError",
     "Laplacian",
+    "LastLayer",
     "LogUniform",
+    "Modulators",
     "NONE",
     "Observations",
     "Observed",
@@ -112,6 +119,7 @@ __all__ = [
     "Spring",
     "TimeCylinder",
     "TimeDerivative",
+    "Trust",
     "Uniform",
     "WeightedTrace",
     "WholeSpace",

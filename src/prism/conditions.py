@@ -35,6 +35,10 @@ class Condition(eqx.Module):
     def draw(self, parameters: ParameterSpace, key: Key) -> Wanted:
         """One pair and the value wanted there."""
 
+    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Wanted | None:
+        """One pair at this μ; None where the condition says nothing about it."""
+        return None
+
     def __check_init__(self):
         if self.points < 1 or not 0.0 < self.weight < float("inf"):
             raise InputError(
@@ -52,7 +56,10 @@ class Prescribed(Condition):
 
     def draw(self, parameters: ParameterSpace, key: Key) -> Wanted:
         point_key, parameter_key = jax.random.split(key)
-        x, mu = self.domain.sample(point_key), parameters.sample(parameter_key)
+        return self.draw_at(parameters.sample(parameter_key), parameters, point_key)
+
+    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Wanted:
+        x = self.domain.sample(key)
         return Wanted(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
 
 

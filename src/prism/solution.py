@@ -1,7 +1,8 @@
 """The trained artifact: u(x; μ) for any point and any parameter of the family."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -15,6 +16,10 @@ from prism.networks.model import Model
 from prism.residuals import CHUNK_NUMBERS, solution_value
 from prism.shapes import Parameter, Point, Scalar
 from prism.streams import EVALUATION, stream
+
+if TYPE_CHECKING:
+    from prism.networks.tunable import Part
+    from prism.trust import Trust
 
 PointFunction = Callable[["Solution", Array, Array], Array]
 
@@ -51,6 +56,24 @@ class Solution(eqx.Module):
         from prism.artifacts import save
 
         save(self, Path(path))
+
+    def trust(self, **parameters: float) -> "Trust":
+        """What speaks for and against it at one μ: `solution.trust(mu1=2.0, mu2=1.2)`. The first call calibrates."""
+        from prism.trust import trust
+
+        return trust(self, self.family.parameters.array(**parameters))
+
+    def fine_tune(
+        self, *, seconds: float = 20.0, parts: "Sequence[Part] | None" = None, seed: int = 0, **parameters: float
+    ) -> "Solution":
+        """A solution for one μ, inside or outside the trained space: `solution.fine_tune(mu1=2.0, mu2=1.2)`.
+
+        Residuals before and after are told by `prism.adaptation.fine_tune`.
+        """
+        from prism.adaptation import DEFAULT_PARTS, fine_tune
+
+        mu = self.family.parameters.array(**parameters)
+        return fine_tune(self, mu, DEFAULT_PARTS if parts is None else parts, seconds, seed).solution
 
     def export(self, path: str | Path, force: bool = False) -> dict[str, object]:
         """Write it as StableHLO and for NumPy alone, for where PRISM is not; returns how well both agree with it."""

@@ -4,7 +4,7 @@ import jax
 
 from prism.shapes import Key
 
-MODEL, CALIBRATION, TRAINING, EVALUATION, CHECK, PROBLEM = range(6)
+MODEL, CALIBRATION, TRAINING, EVALUATION, CHECK, PROBLEM, TUNING, TRUST = range(8)
 
 
 def stream(seed: int, purpose: int) -> Key:

@@ -20,6 +20,7 @@ from prism.studies import (
     sampling,
     solvers,
     transfer,
+    trust,
     variance,
 )
 from prism.studies.trials import Study, markdown
@@ -33,6 +34,7 @@ STUDIES: dict[str, Study] = {
     "variance": variance.STUDY,
     "decoupling": decoupling.STUDY,
     "modulation": modulation.STUDY,
+    "trust": trust.STUDY,
     "inversion": inversion.STUDY,
 }
 

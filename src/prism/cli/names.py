@@ -18,6 +18,7 @@ from prism.families import (
 from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
 from prism.parameters import LogUniform, ParameterSpace, Uniform
 from prism.residuals import Slopes
 from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
@@ -60,6 +61,12 @@ ACTIVATIONS = {
 }
 PAIRINGS = {"paired": False, "crossed": True}
 LOSSES = {"shared": False, "independent": True}
+TUNABLE: dict[str, tuple[Part, ...]] = {
+    "diagonals": (Diagonals(),),
+    "modulators": (Modulators(),),
+    "last-layer": (LastLayer(),),
+    "all": (Diagonals(), Modulators(), LastLayer()),
+}
 SPACES: dict[str, type[Uniform] | type[LogUniform]] = {"uniform": Uniform, "log-uniform": LogUniform}
 
 Value = TypeVar("Value")

@@ -17,6 +17,15 @@ PREDICT_EXAMPLE = """example:
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
   reads one point a row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
 """
+TRUST_EXAMPLE = """example:
+  prism trust runs/first --mu mu1=2.0 mu2=1.2
+  tells whether μ lies in the trained box, how large the equation's residual is there, and which error that means. The
+  first query calibrates on held-out parameters and keeps the result in the run's trust.json.
+"""
+TUNE_EXAMPLE = """example:
+  prism tune runs/first --mu mu1=2.0 mu2=1.2 --out runs/first-at-2-1.2
+  adapts the solution to one μ, inside or outside the trained box, and leaves a solution that prism predict reads.
+"""
 EXPORT_EXAMPLE = """example:
   prism export runs/first --out first
   writes first/solution.py, which needs NumPy alone, and first/solution.stablehlo for JAX without PRISM, both compared
@@ -32,7 +41,8 @@ BENCH_EXAMPLE = """example:
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes longer for each.
   The other studies: solvers (the default with one thing changed at a time), motivation (one network for all β against
   one for each), sampling (how β is drawn), transfer (asked at β never seen), variance (of the gradient over the box),
-  decoupling (what μ costs), modulation (what γ and β are worth), inversion (how often its intervals hold the truth).
+  decoupling (what μ costs), modulation (what γ and β are worth), trust (the error estimated at
+  200 parameters beside the true one), inversion (how often its intervals hold the truth).
 """
 LIST_EXAMPLE = """example:
   prism list --json
@@ -63,6 +73,13 @@ def build_parser() -> argparse.ArgumentParser:
     predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
     predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
     predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    trust = _command(commands, "trust", "how far to trust a run's solution at a μ", TRUST_EXAMPLE, _trust)
+    _add_query(trust)
+    tune = _command(commands, "tune", "adapt a run's solution to one μ", TUNE_EXAMPLE, _tune)
+    _add_query(tune)
+    tune.add_argument("--out", metavar="DIR", required=True, help="where the adapted solution goes")
+    tune.add_argument("--seconds", type=float, metavar="T", help="with compilation (default 20)")
+    tune.add_argument("--trains", metavar="P", help="all (default), diagonals, modulators, last-layer")
     export = _command(commands, "export", "a run as StableHLO and for NumPy alone", EXPORT_EXAMPLE, _export)
     export.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
     export.add_argument("--out", metavar="DIR", help="where to (default RUN-export)")
@@ -98,6 +115,13 @@ def _command(commands, name: str, purpose: str, example: str, run) -> argparse.A
     )
     command.set_defaults(run=run)
     return command
+
+
+def _add_query(command: argparse.ArgumentParser) -> None:
+    """A finished run and a μ to ask at."""
+    command.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    command.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
+    command.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
 
 
 def _add_solve(commands) -> None:
@@ -178,8 +202,20 @@ def _export(options: argparse.Namespace) -> int:
     return run(options)
 
 
+def _trust(options: argparse.Namespace) -> int:
+    from prism.cli.trust import run
+
+    return run(options)
+
+
 def _invert(options: argparse.Namespace) -> int:
     from prism.cli.invert import run
+
+    return run(options)
+
+
+def _tune(options: argparse.Namespace) -> int:
+    from prism.cli.tune import run
 
     return run(options)
 

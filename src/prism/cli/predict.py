@@ -8,7 +8,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from prism.artifacts import read
+from prism.artifacts import Stored, read
 from prism.cli.options import resumed_options
 from prism.errors import InputError
 from prism.solution import Solution
@@ -41,10 +41,19 @@ def run(options: argparse.Namespace) -> int:
 
 def load_run(path: Path) -> Solution:
     """The solution of a finished `prism solve`, in a process that knows nothing but its directory."""
+    return solution_of(read_run(path), path)
+
+
+def read_run(path: Path) -> Stored:
+    """What a run stored of its solution."""
     model = path / "model" if (path / "model").is_dir() else path
     if not (model / "manifest.json").is_file():
         raise InputError(f"{path} holds no finished run (no model/); finish it with prism solve --resume {path}")
-    stored = read(model)
+    return read(model)
+
+
+def solution_of(stored: Stored, path: Path | str) -> Solution:
+    """The solution, of a family that is built in."""
     if stored.problem is None:
         raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; load it with prism.load")
     return stored.solution(resumed_options({}, dict(stored.problem)).build_family())

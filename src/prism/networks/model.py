@@ -72,6 +72,12 @@ class Model(eqx.Module):
             parameters,
         )
 
+    @staticmethod
+    def silent(domain: Domain, parameters: ParameterSpace) -> "Model":
+        """The smallest network, which is zero everywhere."""
+        smallest = Architecture(1, 1, 1, 1, 1, affine=0)
+        return Model.create(smallest, domain, parameters, jax.random.key(0)).constant(jnp.zeros(()))
+
     def modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.generator(self.parameters.standardise(mu))
 

@@ -70,7 +70,7 @@ def problems(dimension: int) -> list[Problem]:
     front = ReactionDiffusion.create(dimension, stream(0, PROBLEM))
     return [
         Problem("sine-gordon-beta", SineGordonBeta.create(dimension, stream(0, PROBLEM)), Sphere(dimension)),
-        Problem("reaction-diffusion", front, Still(front.domain.space, front.direction)),
+        Problem("reaction-diffusion", front, Still(space=front.domain.space, direction=front.direction)),  # pyright: ignore[reportCallIssue],
     ]
 
 

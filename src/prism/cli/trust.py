@@ -1,0 +1,42 @@
+"""`prism trust`: what speaks for and against a run's solution at one μ."""
+
+import argparse
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from prism.cli.predict import parse_mu, read_run, solution_of
+from prism.cli.solve import say
+from prism.solution import Solution
+from prism.storage import write_file
+from prism.trust import Calibration, calibrate, judged
+
+KEPT = "trust.json"
+
+
+def run(options: argparse.Namespace) -> int:
+    path = Path(options.run_directory)
+    solution = solution_of(read_run(path), path)
+    mu = parse_mu(options.mu, solution)
+    found = judged(solution, solution.family.parameters.array(**mu), kept_calibration(path, solution))
+    print(json.dumps(asdict(found)) if getattr(options, "json", False) else "\n".join(found.describe()))
+    return 0
+
+
+def kept_calibration(path: Path, solution: Solution) -> Calibration:
+    """The run's calibration: fitted for the first query, then read from trust.json as long as the model is the same."""
+    manifest, file = path / "model" / "manifest.json", path / KEPT
+    if not manifest.is_file():
+        return calibrate(solution)
+    model = hashlib.sha256(manifest.read_bytes()).hexdigest()
+    try:
+        kept = json.loads(file.read_text())
+        if kept.pop("model") == model:
+            return Calibration(tuple(kept["residuals"]), kept["ratio"], kept["spread"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    say("calibrating on held-out parameters, once for this run")
+    fitted = calibrate(solution)
+    write_file(file, (json.dumps({"model": model, **asdict(fitted)}) + "\n").encode())
+    return fitted

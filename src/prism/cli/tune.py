@@ -1,0 +1,58 @@
+"""`prism tune`: a run's solution adapted to one μ, stored as a solution of its own."""
+
+import argparse
+import json
+from pathlib import Path
+
+from prism.adaptation import fine_tune
+from prism.artifacts import save
+from prism.cli.names import TUNABLE, lookup
+from prism.cli.predict import parse_mu, read_run, solution_of
+from prism.cli.solve import say
+from prism.errors import InputError
+from prism.evaluation import error_at
+from prism.storage import write_file
+from prism.streams import EVALUATION, stream
+
+DEFAULT = "all"
+
+
+def run(options: argparse.Namespace) -> int:
+    trains = getattr(options, "trains", DEFAULT)
+    parts, seconds = lookup("part to train", TUNABLE, trains), getattr(options, "seconds", 20.0)
+    out = Path(options.out)
+    if out.exists() and not (out.is_dir() and ((out / "tuning.json").is_file() or not any(out.iterdir()))):
+        raise InputError(f"cannot write to {out}: it holds something else; choose another --out")
+    stored = read_run(Path(options.run_directory))
+    solution = solution_of(stored, options.run_directory)
+    named = parse_mu(options.mu, solution)
+    mu, family = solution.family.parameters.array(**named), solution.family
+    say(f"tuning {trains} at {', '.join(f'{name} = {value:g}' for name, value in named.items())}")
+    tuned = fine_tune(solution, mu, parts, seconds)
+    error = lambda s: error_at(s.model, s.family, mu, stream(0, EVALUATION)) if family.has_exact else None
+    report = {
+        "mu": named,
+        "outside": solution.outside(**named),
+        "trains": trains,
+        **{name: value for name, value in vars(tuned).items() if name != "solution"},
+        "error_before": error(solution),
+        "error_after": error(tuned.solution),
+        "out": str(out),
+    }
+    save(tuned.solution, out / "model", stored.problem)
+    write_file(out / "tuning.json", (json.dumps(report, indent=1) + "\n").encode())
+    print(json.dumps(report) if getattr(options, "json", False) else "\n".join(describe(report)))
+    return 0
+
+
+def describe(report: dict) -> list[str]:
+    """The report for a reader."""
+    lines = [
+        f"{report['unknowns']} numbers, {report['steps']} steps in {report['seconds']:.1f} s "
+        f"({report['seconds_per_step'] * 1e3:.0f} ms a step)",
+        f"scaled residual   {report['residual_before']:.3e} -> {report['residual_after']:.3e}   on points not fitted",
+    ]
+    if report["error_before"] is not None:
+        before, after = report["error_before"], report["error_after"]
+        lines.append(f"relative L2 error {before:.3e} -> {after:.3e}   {before / after:.2f} times less")
+    return [*lines, f"the solution at this μ is in {report['out']}; prism predict reads it"]
