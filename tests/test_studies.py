@@ -41,7 +41,7 @@ def small_solvers(monkeypatch):
 
 def short_trials(monkeypatch):
     """Trials of one step with a tiny network, whatever they ask for."""
-    run = lambda self, family, seconds: execute(family, SMALL, Budget(steps=1), show=False)
+    run = lambda self, family, budget: execute(family, SMALL, Budget(steps=1), show=False)
     monkeypatch.setattr(Trial, "run", run)
     for study in (modulation, motivation, sampling, transfer, variance):
         monkeypatch.setattr(study, "SEEDS", (0,))

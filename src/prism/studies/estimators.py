@@ -19,6 +19,7 @@ from prism.residuals import residual
 from prism.settings import Settings
 from prism.streams import CHECK, stream
 from prism.studies.trials import Row, Study, Tell, Trial, problem
+from prism.training.loop import Budget
 
 DIMENSIONS = (100, 1_000, 10_000, 100_000)
 DRAWS, POINTS = 64, 8
@@ -42,7 +43,9 @@ def run(full: bool, tell: Tell) -> list[Row]:
             if name == "exact" and dimension > EXACT_UP_TO:
                 continue
             tell(f"{name} at {dimension:,} dimensions")
-            outcome = Trial(name, Settings(estimator)).run(family, FULL_SECONDS if full else SECONDS)
+            outcome = Trial(name, Settings(estimator)).run(
+                family, Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)
+            )
             trained = trained or outcome.solution.model
             report = outcome.report()
             rows.append(

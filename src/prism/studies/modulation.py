@@ -1,4 +1,4 @@
-"""What γ and β are worth: film, scale, shift, concat and none on the same problem, after the same time.
+"""What γ and β are worth: film, scale, shift, concat and none on the same problem, after the same number of steps.
 
 The affine part is left out here, through which μ would enter beside γ and β.
 """
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, Trial, averaged, changed, problem_in_beta
+from prism.training.loop import Budget
 
-DIMENSION = 100
-SECONDS, FULL_SECONDS = 12.0, 120.0
+DIMENSION = 20
+STEPS, FULL_STEPS = 100, 1_000
 
 
 def run(full: bool, tell: Tell) -> list[Row]:
@@ -21,7 +22,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
             trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
-            report = trial.run(family, FULL_SECONDS if full else SECONDS).report()
+            report = trial.run(family, Budget(steps=FULL_STEPS if full else STEPS)).report()
             errors = {"relative L2": report["relative_l2"], "μ-blind": report["mu_blind_error"]}
             rows.append(
                 {"modulation": name, "seed": seed, "steps": report["steps"], **errors, "skill": report["skill"]}
@@ -37,7 +38,7 @@ def finding(rows: Sequence[Row]) -> str:
     means = {line["modulation"]: line["skill"] for line in summary(rows)}
     order = sorted(means, key=lambda name: means[name])
     ranked = ", ".join(f"{name} {means[name]:.3f}" for name in order)
-    return f"Skill after the same time, best first: {ranked}. One that ignores μ cannot be below 1."
+    return f"Skill after the same number of steps, best first: {ranked}. One that ignores μ cannot be below 1."
 
 
 def figure(rows: Sequence[Row]) -> Figure:

@@ -1,7 +1,7 @@
-"""Why a family: one PRISM, one naive concatenation, and a network retrained for every β, each within the same time.
+"""Why a family: one PRISM, one naive concatenation, and a network retrained for every β, each with the same steps.
 
-All three get the same seconds of training in total, so that retraining has a share of them for each β. Preparation
-(compilation) is left out, which spares retraining most.
+All three take as many steps in total, so that retraining has a share of them for each β. Preparation (compilation) is
+left out, which spares retraining most.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,10 @@ from prism.studies.trials import (
     problem_at_beta,
     problem_in_beta,
 )
+from prism.training.loop import Budget
 
-DIMENSION = 100
-SECONDS, FULL_SECONDS = 15.0, 150.0
+DIMENSION = 20
+STEPS, FULL_STEPS = 100, 1_000
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
 METHODS = ("PRISM", "concat", "retrain")
 
@@ -38,7 +39,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
     rows: list[Row] = []
     for seed in SEEDS:
         tell(f"seed {seed}")
-        for name, errors in _methods(seed, FULL_SECONDS if full else SECONDS).items():
+        for name, errors in _methods(seed, FULL_STEPS if full else STEPS).items():
             rows += [
                 {"method": name, "seed": seed, "β": beta, "relative L2": error}
                 for beta, error in zip(BETAS, errors, strict=True)
@@ -46,7 +47,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
     return rows
 
 
-def _methods(seed: int, seconds: float) -> dict[str, list[float]]:
+def _methods(seed: int, steps: int) -> dict[str, list[float]]:
     """Errors of every method at every β."""
     family, key = problem_in_beta(DIMENSION, seed=seed), stream(seed, EVALUATION)
     errors: dict[str, list[float]] = {}
@@ -54,13 +55,13 @@ def _methods(seed: int, seconds: float) -> dict[str, list[float]]:
         ("PRISM", Settings(seed=seed)),
         ("concat", changed(family, seed, modulation=CONCAT, affine=0)),
     ):
-        solution = Trial(name, settings).run(family, seconds).solution
+        solution = Trial(name, settings).run(family, Budget(steps=steps)).solution
         errors[name] = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], key).tolist()
     errors["retrain"] = []
     for beta in BETAS:
         alone = problem_at_beta(DIMENSION, beta, seed)
         settings = changed(alone, seed, modulation=NONE)
-        solution = Trial("retrain", settings).run(alone, seconds / len(BETAS)).solution
+        solution = Trial("retrain", settings).run(alone, Budget(steps=steps // len(BETAS))).solution
         errors["retrain"].append(error_at(solution.model, alone, jnp.asarray([beta]), key))
     return errors
 
@@ -72,13 +73,13 @@ def summary(rows: Sequence[Row]) -> list[Row]:
 def finding(rows: Sequence[Row]) -> str:
     means = {str(line["method"]): line["relative L2"] for line in averaged(rows, ["method"], ["relative L2"])}
     parts = ", ".join(f"{name} {means[name]:.2e}" for name in METHODS)
-    return f"Mean relative L2 over {len(BETAS)} β and seeds, equal training time in total: {parts}."
+    return f"Mean relative L2 over {len(BETAS)} β and seeds, as many steps in total: {parts}."
 
 
 def figure(rows: Sequence[Row]) -> Figure:
     """Error over β of each method."""
     drawn = curves(summary(rows), "method", "β", "relative L2")
-    drawn.axes[0].set_title("the same time for each method")
+    drawn.axes[0].set_title("as many steps for each method")
     return drawn
 
 

@@ -11,9 +11,10 @@ from prism.parameters import LogUniform, Uniform
 from prism.settings import Settings
 from prism.streams import EVALUATION, stream
 from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, curves, problem_in_beta
+from prism.training.loop import Budget
 
-DIMENSION = 100
-SECONDS, FULL_SECONDS = 15.0, 150.0
+DIMENSION = 20
+STEPS, FULL_STEPS = 100, 1_000
 BETAS = tuple(float(value) for value in np.geomspace(0.1, 10.0, 9))
 LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.1, 10.0))}
 
@@ -25,7 +26,9 @@ def run(full: bool, tell: Tell) -> list[Row]:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")
             family = problem_in_beta(DIMENSION, space, seed)
-            solution = Trial(name, Settings(seed=seed)).run(family, FULL_SECONDS if full else SECONDS).solution
+            solution = (
+                Trial(name, Settings(seed=seed)).run(family, Budget(steps=FULL_STEPS if full else STEPS)).solution
+            )
             errors = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
             rows += [
                 {"law": name, "seed": seed, "β": beta, "relative L2": float(error)}

@@ -10,6 +10,7 @@ from prism.families.two_body import TwoBodyFamily
 from prism.residuals import Slopes
 from prism.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial, problem
+from prism.training.loop import Budget
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
@@ -46,7 +47,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
         family = problem(dimension)
         for trial in trials(family):
             tell(f"{trial.name} at {dimension:,} dimensions")
-            report = trial.run(family, FULL_SECONDS if full else SECONDS).report()
+            report = trial.run(family, Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)).report()
             rows.append(
                 {
                     "d": dimension,

@@ -22,9 +22,10 @@ from prism.studies.trials import (
     problem_at_beta,
     problem_in_beta,
 )
+from prism.training.loop import Budget
 
-DIMENSION = 100
-SECONDS, FULL_SECONDS = 15.0, 150.0
+DIMENSION = 20
+STEPS, FULL_STEPS = 100, 1_000
 LOW, HIGH = 0.3, 3.0
 FIXED = (0.5, 2.0)
 BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
@@ -33,7 +34,7 @@ BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each solver, seed and β it is asked at."""
     rows: list[Row] = []
-    seconds = FULL_SECONDS if full else SECONDS
+    budget = Budget(steps=FULL_STEPS if full else STEPS)
     for seed in SEEDS:
         family = problem_in_beta(DIMENSION, LogUniform(beta=(LOW, HIGH)), seed)
         solvers = [("PRISM", family, Settings(seed=seed))]
@@ -42,7 +43,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
             solvers.append((f"fixed at {beta:g}", alone, changed(alone, seed, modulation=NONE)))
         for name, trained, settings in solvers:
             tell(f"{name}, seed {seed}")
-            model = Trial(name, settings).run(trained, seconds).solution.model
+            model = Trial(name, settings).run(trained, budget).solution.model
             errors = errors_at(model, trained, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
             rows += [
                 {"solver": name, "seed": seed, "β": beta, "region": region(beta), "relative L2": float(error)}

@@ -1,4 +1,8 @@
-"""One trial: a family solved under some settings for a fixed time after its preparation, and what came out."""
+"""What studies share: a trial, the problems they solve, and tables and figures of what came out.
+
+Where steps cost the same, variants get the same number of them, which no load of the machine changes; else the same
+seconds, compilation apart: what is compared is the method, not the compiler.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +48,8 @@ class Trial:
     name: str
     settings: Settings
 
-    def run(self, family: Family, seconds: float) -> Outcome:
-        """Trained for `seconds`, compilation apart: what is compared is the method, not the compiler."""
-        return execute(family, self.settings, Budget(seconds_of_steps=seconds), show=False)
+    def run(self, family: Family, budget: Budget) -> Outcome:
+        return execute(family, self.settings, budget, show=False)
 
 
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:

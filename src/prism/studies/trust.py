@@ -15,6 +15,7 @@ from prism.evaluation import errors_at
 from prism.settings import Settings
 from prism.streams import CHECK, stream
 from prism.studies.trials import Row, Study, Tell, Trial, problem
+from prism.training.loop import Budget
 from prism.trust import calibrate, scaled_residuals
 
 DIMENSION = 100
@@ -28,7 +29,9 @@ def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each queried μ: half of them inside the box, half outside."""
     family = problem(DIMENSION)
     tell(f"training at {DIMENSION} dimensions")
-    solution = Trial("default", SETTINGS).run(family, FULL_SECONDS if full else SECONDS).solution
+    solution = (
+        Trial("default", SETTINGS).run(family, Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)).solution
+    )
     tell("calibrating on held-out parameters of the box")
     calibration = calibrate(solution)
     queried = queries(stream(0, CHECK))
