@@ -87,7 +87,7 @@ def test_a_step_knows_no_dimension():
         shapes = jax.tree.map(jnp.shape, eqx.filter((tuning, start), eqx.is_array))
         return jax.tree.leaves(shapes), step.lower(tuning, start).compile().compiled.cost_analysis()["flops"]
 
-    assert compiled(12) == compiled(300)
+    assert compiled(200) == compiled(1_500)
 
 
 def test_stages_divide_a_function():

@@ -1,14 +1,17 @@
 """The studies at a size that takes seconds: every column filled, table and figure made."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
+from helpers import KEY
 
 from prism import FILM, NONE, Adam, Architecture, Coordinates, Sampling
 from prism.cli import main
 from prism.families import Poisson
-from prism.runs import execute
+from prism.networks import Model
 from prism.settings import Settings
+from prism.solution import Solution
 from prism.studies import (
     decoupling,
     estimators,
@@ -21,7 +24,6 @@ from prism.studies import (
     variance,
 )
 from prism.studies.trials import Trial, averaged
-from prism.training.loop import Budget
 
 SMALL = Settings(optimiser=Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=Sampling(4, 4))
 
@@ -40,8 +42,13 @@ def small_solvers(monkeypatch):
 
 
 def short_trials(monkeypatch):
-    """Trials of one step with a tiny network, whatever they ask for."""
-    run = lambda self, family, budget: execute(family, SMALL, Budget(steps=1), show=False)
+    """Trials that end with a tiny network as it was drawn, whatever they ask for."""
+
+    def run(self, family, budget):
+        model = Model.create(Architecture(4, 4, 1, 4, 1), family.domain, family.parameters, KEY)
+        report = {"steps": budget.steps, "relative_l2": 0.1, "mu_blind_error": 0.2, "skill": 0.5}
+        return SimpleNamespace(solution=Solution(model, family), report=lambda: report)
+
     monkeypatch.setattr(Trial, "run", run)
     for study in (modulation, motivation, sampling, transfer, variance):
         monkeypatch.setattr(study, "SEEDS", (0,))
@@ -125,7 +132,7 @@ def test_means_and_deviations_are_over_seeds():
 
 def test_an_unknown_study_is_named(capsys):
     assert main(["bench", "nonsense"]) == 2
-    assert "unknown study 'nonsense'; choose estimators, solvers, inversion" in capsys.readouterr().err
+    assert "unknown study 'nonsense'; choose estimators, solvers, motivation" in capsys.readouterr().err
 
 
 def test_every_variant_of_the_solver_has_its_own_name():

@@ -140,7 +140,7 @@ def test_the_study(monkeypatch, tmp_path, capsys):
     assert main(["bench", "trust", "--out", str(tmp_path / "out"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [row["inside"] for row in record["rows"]] == [True] * 6 + [False] * 6
-    assert (tmp_path / "out" / "table.md").read_text().count("\n") == 5
+    assert (tmp_path / "out" / "table.md").read_text().count("\n") == 7
     assert (tmp_path / "out" / "figure.png").stat().st_size > 1000
 
 

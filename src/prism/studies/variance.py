@@ -117,7 +117,7 @@ def finding(rows: Sequence[Row]) -> str:
 def figure(rows: Sequence[Row]) -> Figure:
     """V along the box for each equation and modulation."""
     drawn = Figure(figsize=(11.0, 3.4), layout="constrained")
-    for axis, equation in zip(drawn.subplots(1, len(EQUATIONS)), EQUATIONS, strict=True):
+    for axis, equation in zip(drawn.subplots(1, len(EQUATIONS), squeeze=False)[0], EQUATIONS, strict=True):
         lines = averaged(
             [row for row in rows if row["equation"] == equation], ["modulation", "share of the box"], ["variance"]
         )
