@@ -1,6 +1,7 @@
 """The studies at a size that takes seconds: every column filled, table and figure made."""
 
 import json
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +22,7 @@ from prism.studies import (
     sampling,
     solvers,
     transfer,
+    trials,
     variance,
 )
 from prism.studies.trials import Trial, averaged
@@ -138,3 +140,9 @@ def test_an_unknown_study_is_named(capsys):
 def test_every_variant_of_the_solver_has_its_own_name():
     names = [trial.name for trial in solvers.trials(solvers.problem(6))]
     assert len(set(names)) == len(names)
+
+
+def test_an_interrupted_trial_ends_the_study(monkeypatch, capsys):
+    monkeypatch.setattr(trials, "execute", lambda *_, **__: SimpleNamespace(interrupted_by=signal.SIGTERM))
+    assert main(["bench", "sampling"]) == 130
+    assert capsys.readouterr().err.endswith("prism: interrupted\n")

@@ -18,12 +18,11 @@ from prism.domains import Domain, Sphere
 from prism.families import ReactionDiffusion, SineGordonBeta
 from prism.families.family import Family
 from prism.inversion import Estimate, Observations, invert
-from prism.runs import execute
 from prism.settings import Settings
 from prism.shapes import Key, Parameter, Point
 from prism.solution import Solution
 from prism.streams import CHECK, PROBLEM, stream
-from prism.studies.trials import Row, Study, Tell
+from prism.studies.trials import Row, Study, Tell, Trial
 from prism.training.loop import Budget
 
 DIMENSION = 10
@@ -79,7 +78,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
     rows: list[Row] = []
     for problem in problems(DIMENSION):
         tell(f"training {problem.name} at {DIMENSION:,} dimensions")
-        outcome = execute(problem.family, Settings(), Budget(steps=FULL_STEPS if full else STEPS), show=False)
+        outcome = Trial("default", Settings()).run(problem.family, Budget(steps=FULL_STEPS if full else STEPS))
         tell(f"inverting {DATA_SETS} data sets of {problem.name}, and {BLIND_SETS} blind ones")
         rows += measure(problem, outcome.solution)
     return rows

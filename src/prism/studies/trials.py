@@ -49,7 +49,11 @@ class Trial:
     settings: Settings
 
     def run(self, family: Family, budget: Budget) -> Outcome:
-        return execute(family, self.settings, budget, show=False)
+        """What it ended with; an interrupted trial ends the study."""
+        outcome = execute(family, self.settings, budget, show=False)
+        if outcome.interrupted_by is not None:
+            raise KeyboardInterrupt
+        return outcome
 
 
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
