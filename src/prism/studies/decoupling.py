@@ -83,10 +83,12 @@ def finding(rows: Sequence[Row]) -> str:
 def figure(rows: Sequence[Row]) -> Figure:
     """Time and operations of each modulation against none."""
     drawn = Figure(figsize=(9.0, 3.8), layout="constrained")
-    for axis, column in zip(drawn.subplots(1, 2), ("time against none", "FLOP against none"), strict=True):
+    panels = (("time against none", "± time"), ("FLOP against none", None))
+    for axis, (column, deviation) in zip(drawn.subplots(1, 2), panels, strict=True):
         for name in MODULATIONS:
             here = [row for row in rows if row["modulation"] == name]
-            axis.plot([row["d"] for row in here], [row[column] for row in here], "o-", label=name)
+            bars = None if deviation is None else [row[deviation] for row in here]
+            axis.errorbar([row["d"] for row in here], [row[column] for row in here], yerr=bars, fmt="o-", label=name)
         axis.set(xscale="log", xlabel="dimension", title=column)
         axis.axhline(1.0, color="#888888", lw=0.8)
     drawn.axes[0].legend(fontsize=8)
