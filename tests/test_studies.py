@@ -111,7 +111,10 @@ STUDIES = {
 """How each is made small, how many rows it then has, and how many lines its table."""
 
 
-@pytest.mark.parametrize("name", STUDIES)
+SLOW = {"estimators", "decoupling", "variance", "inversion"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in STUDIES])
 def test_a_study_leaves_table_figure_and_json(name, monkeypatch, tmp_path, capsys):
     small, rows, lines = STUDIES[name]
     small(monkeypatch)
