@@ -31,7 +31,7 @@ from prism.streams import TUNING, stream
 from prism.training.levenberg import Levenberg
 from prism.training.spring import Spring
 
-POINTS, HELD_OUT = 1_200, 300
+POINTS, HELD_OUT = 400, 100
 """Points that are fitted, and points that decide which step is kept."""
 AT_REST = 32
 """Points that measure the residual of u = 0, its unit."""
