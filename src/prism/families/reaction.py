@@ -16,8 +16,8 @@ from prism.shapes import Point, Scalar
 class Reaction(EvolutionFamily):
     """u_t = ρ u (1 − u): at every place the logistic growth of a small initial state."""
 
-    box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 10.0))
-    threshold: ClassVar[float] = 4.0
+    box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 5.0))
+    threshold: ClassVar[float] = 3.0
 
     @property
     def terms(self) -> Mapping[str, Operator]:
@@ -30,15 +30,15 @@ class Reaction(EvolutionFamily):
         return mu.rho
 
     def exact(self, x: Point, mu: Named) -> Scalar:
-        """logit u = w(x) − 4 + ρt."""
+        """logit u = w(x) − 3 + ρt."""
         return jax.nn.sigmoid(self.wave(x[:-1]) - self.threshold + mu.rho * x[-1])
 
 
 class ReactionDiffusion(EvolutionFamily):
     """u_t = ν Δu + ρ u (1 − u): a front of Fisher and Kolmogorov along a direction of space."""
 
-    box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 10.0), nu=(0.2, 1.0))
-    distance: ClassVar[float] = 3.0
+    box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 5.0), nu=(0.2, 1.0))
+    distance: ClassVar[float] = 1.5
 
     @property
     def terms(self) -> Mapping[str, Operator]:
@@ -51,7 +51,7 @@ class ReactionDiffusion(EvolutionFamily):
         return mu.rho
 
     def exact(self, x: Point, mu: Named) -> Scalar:
-        """(1 + exp(√(ρ/6ν) k·x + 3 − 5ρt/6))⁻², the travelling wave of Ablowitz and Zeppetella (1979)."""
+        """(1 + exp(√(ρ/6ν) k·x + 3/2 − 5ρt/6))⁻², the travelling wave of Ablowitz and Zeppetella (1979)."""
         along = jnp.dot(self.direction, x[:-1])
         phase = jnp.sqrt(mu.rho / (6.0 * mu.nu)) * along + self.distance - 5.0 / 6.0 * mu.rho * x[-1]
         return jax.nn.sigmoid(-phase) ** 2
