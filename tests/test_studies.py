@@ -57,19 +57,15 @@ def short_trials(monkeypatch):
         monkeypatch.setattr(study, "DIMENSION", 6)
 
 
-def small_motivation(monkeypatch):
-    short_trials(monkeypatch)
-    monkeypatch.setattr(motivation, "BETAS", (0.5,))
+def short(study, **globals_):
+    """A study of short trials, with some of its globals replaced."""
 
+    def small(monkeypatch):
+        short_trials(monkeypatch)
+        for name, value in globals_.items():
+            monkeypatch.setattr(study, name, value)
 
-def small_modulation(monkeypatch):
-    short_trials(monkeypatch)
-    monkeypatch.setattr(modulation, "MODULATIONS", {"film": FILM})
-
-
-def small_transfer(monkeypatch):
-    short_trials(monkeypatch)
-    monkeypatch.setattr(transfer, "FIXED", (0.5,))
+    return small
 
 
 def small_variance(monkeypatch):
@@ -100,12 +96,12 @@ def small_inversion(monkeypatch):
 STUDIES = {
     "estimators": (small_estimators, 1, 1),
     "solvers": (small_solvers, 1, 1),
-    "motivation": (small_motivation, 3, 3),
+    "motivation": (short(motivation, BETAS=(0.5,)), 3, 3),
     "sampling": (short_trials, 18, 18),
-    "transfer": (small_transfer, 18, 18),
+    "transfer": (short(transfer, FIXED=(0.5,)), 18, 18),
     "variance": (small_variance, 2, 1),
     "decoupling": (small_decoupling, 2, 2),
-    "modulation": (small_modulation, 1, 1),
+    "modulation": (short(modulation, MODULATIONS={"film": FILM}), 1, 1),
     "inversion": (small_inversion, 3, 3),
 }
 """How each is made small, how many rows it then has, and how many lines its table."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.figure import Figure
 
 from prism.evaluation import error_at, errors_at
 from prism.networks import CONCAT, NONE
@@ -22,9 +21,10 @@ from prism.studies.trials import (
     Trial,
     averaged,
     changed,
-    curves,
+    errors_over_beta,
     problem_at_beta,
     problem_in_beta,
+    rows_over_beta,
 )
 from prism.training.loop import Budget
 
@@ -40,10 +40,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
     for seed in SEEDS:
         tell(f"seed {seed}")
         for name, errors in _methods(seed, FULL_STEPS if full else STEPS).items():
-            rows += [
-                {"method": name, "seed": seed, "β": beta, "relative L2": error}
-                for beta, error in zip(BETAS, errors, strict=True)
-            ]
+            rows += rows_over_beta({"method": name, "seed": seed}, BETAS, errors)
     return rows
 
 
@@ -76,11 +73,4 @@ def finding(rows: Sequence[Row]) -> str:
     return f"Mean relative L2 over {len(BETAS)} β and seeds, as many steps in total: {parts}."
 
 
-def figure(rows: Sequence[Row]) -> Figure:
-    """Error over β of each method."""
-    drawn = curves(summary(rows), "method", "β", "relative L2")
-    drawn.axes[0].set_title("as many steps for each method")
-    return drawn
-
-
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, lambda rows: errors_over_beta(rows, "method", "as many steps for each method"), summary, finding)

@@ -4,13 +4,22 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.figure import Figure
 
 from prism.evaluation import errors_at
 from prism.parameters import LogUniform, Uniform
 from prism.settings import Settings
 from prism.streams import EVALUATION, stream
-from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, curves, problem_in_beta
+from prism.studies.trials import (
+    SEEDS,
+    Row,
+    Study,
+    Tell,
+    Trial,
+    averaged,
+    errors_over_beta,
+    problem_in_beta,
+    rows_over_beta,
+)
 from prism.training.loop import Budget
 
 DIMENSION = 20
@@ -30,10 +39,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
                 Trial(name, Settings(seed=seed)).run(family, Budget(steps=FULL_STEPS if full else STEPS)).solution
             )
             errors = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
-            rows += [
-                {"law": name, "seed": seed, "β": beta, "relative L2": float(error)}
-                for beta, error in zip(BETAS, errors, strict=True)
-            ]
+            rows += rows_over_beta({"law": name, "seed": seed}, BETAS, errors)
     return rows
 
 
@@ -50,11 +56,4 @@ def finding(rows: Sequence[Row]) -> str:
     return f"Mean relative L2 over seeds and β. {'; '.join(parts)}."
 
 
-def figure(rows: Sequence[Row]) -> Figure:
-    """Error over β under each law."""
-    drawn = curves(summary(rows), "law", "β", "relative L2")
-    drawn.axes[0].set_title("how β is drawn while training")
-    return drawn
-
-
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, lambda rows: errors_over_beta(rows, "law", "how β is drawn while training"), summary, finding)

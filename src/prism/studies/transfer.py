@@ -18,9 +18,10 @@ from prism.studies.trials import (
     Trial,
     averaged,
     changed,
-    curves,
+    errors_over_beta,
     problem_at_beta,
     problem_in_beta,
+    rows_over_beta,
 )
 from prism.training.loop import Budget
 
@@ -45,11 +46,8 @@ def run(full: bool, tell: Tell) -> list[Row]:
             tell(f"{name}, seed {seed}")
             model = Trial(name, settings).run(trained, budget).solution.model
             errors = errors_at(model, trained, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
-            rows += [
-                {"solver": name, "seed": seed, "β": beta, "region": region(beta), "relative L2": float(error)}
-                for beta, error in zip(BETAS, errors, strict=True)
-            ]
-    return rows
+            rows += rows_over_beta({"solver": name, "seed": seed}, BETAS, errors)
+    return [{**row, "region": region(row["β"])} for row in rows]
 
 
 def region(beta: float) -> str:
@@ -69,8 +67,7 @@ def finding(rows: Sequence[Row]) -> str:
 
 def figure(rows: Sequence[Row]) -> Figure:
     """Error over β of each solver; the space that PRISM was trained on is shaded."""
-    drawn = curves(summary(rows), "solver", "β", "relative L2")
-    drawn.axes[0].set_title("zero-shot transfer")
+    drawn = errors_over_beta(rows, "solver", "zero-shot transfer")
     drawn.axes[0].axvspan(LOW, HIGH, color="#dddddd", zorder=0)
     return drawn
 

@@ -4,7 +4,7 @@ Where steps cost the same, variants get the same number of them, which no load o
 seconds, compilation apart: what is compared is the method, not the compiler.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,15 +92,20 @@ def averaged(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> list[Row]
     return table
 
 
-def curves(lines: Rows, group: str, x: str, y: str) -> Figure:
-    """y over x with its deviation, one curve for each member of a group, both logarithmic."""
+def rows_over_beta(labels: Row, betas: Sequence[float], errors: Iterable[float]) -> list[Row]:
+    """One row for each β and its error, under the same labels."""
+    return [{**labels, "β": beta, "relative L2": float(error)} for beta, error in zip(betas, errors, strict=True)]
+
+
+def errors_over_beta(rows: Rows, group: str, title: str) -> Figure:
+    """Mean error over β with its deviation over seeds, one curve for each member of a group, both logarithmic."""
     drawn = Figure(figsize=(6.0, 4.0), layout="constrained")
-    axis = drawn.subplots()
-    for name in dict.fromkeys(str(line[group]) for line in lines):
+    axis, lines = drawn.subplots(), averaged(rows, [group, "β"], ["relative L2"])
+    for name in dict.fromkeys(line[group] for line in lines):
         here = [line for line in lines if line[group] == name]
-        places, heights, deviations = ([line[column] for line in here] for column in (x, y, f"± {y}"))
-        axis.errorbar(places, heights, yerr=deviations, fmt="o-", capsize=3, label=name)
-    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+        betas, errors, deviations = ([line[c] for line in here] for c in ("β", "relative L2", "± relative L2"))
+        axis.errorbar(betas, errors, yerr=deviations, fmt="o-", capsize=3, label=name)
+    axis.set(xscale="log", yscale="log", xlabel="β", ylabel="relative L2 error", title=title)
     axis.legend(fontsize=8)
     return drawn
 
