@@ -1,6 +1,7 @@
 """What can be typed. Options keep no default here, so that a command knows which were given."""
 
 import argparse
+import importlib
 import sys
 from typing import NoReturn
 
@@ -64,28 +65,28 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version="prism 0.1.0")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_solve(commands)
-    demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, _demo)
+    demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, "demo")
     demo.add_argument("--out", metavar="DIR", help="where to (default runs/demo, replaced each time)")
     demo.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    predict = _command(commands, "predict", "u at given points and any μ, from a run", PREDICT_EXAMPLE, _predict)
+    predict = _command(commands, "predict", "u at given points and any μ, from a run", PREDICT_EXAMPLE, "predict")
     predict.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
     predict.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
     predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
     predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
     predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    trust = _command(commands, "trust", "how far to trust a run's solution at a μ", TRUST_EXAMPLE, _trust)
+    trust = _command(commands, "trust", "how far to trust a run's solution at a μ", TRUST_EXAMPLE, "trust")
     _add_query(trust)
-    tune = _command(commands, "tune", "adapt a run's solution to one μ", TUNE_EXAMPLE, _tune)
+    tune = _command(commands, "tune", "adapt a run's solution to one μ", TUNE_EXAMPLE, "tune")
     _add_query(tune)
     tune.add_argument("--out", metavar="DIR", required=True, help="where the adapted solution goes")
     tune.add_argument("--seconds", type=float, metavar="T", help="with compilation (default 20)")
     tune.add_argument("--trains", metavar="P", help="all (default), diagonals, modulators, last-layer")
-    export = _command(commands, "export", "a run as StableHLO and for NumPy alone", EXPORT_EXAMPLE, _export)
+    export = _command(commands, "export", "a run as StableHLO and for NumPy alone", EXPORT_EXAMPLE, "export")
     export.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
     export.add_argument("--out", metavar="DIR", help="where to (default RUN-export)")
     export.add_argument("--force", action="store_true", help="replace an earlier export in --out")
     export.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    invert = _command(commands, "invert", "μ from noisy values of u, with intervals", INVERT_EXAMPLE, _invert)
+    invert = _command(commands, "invert", "μ from noisy values of u, with intervals", INVERT_EXAMPLE, "invert")
     invert.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
     invert.add_argument("data", nargs="+", metavar="FILE", help=".csv without a header, or .npz; one data set each")
     invert.add_argument("--noise", type=float, metavar="S", help="standard deviation (default: from the residual)")
@@ -93,17 +94,18 @@ def build_parser() -> argparse.ArgumentParser:
     invert.add_argument("--physics", type=float, metavar="W", help="weight of the equation's residual as a prior")
     invert.add_argument("--out", metavar="DIR", help="for result.json and plots/")
     invert.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, _bench)
+    bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, "bench")
     bench.add_argument("name", metavar="NAME", help="the study; see below")
     bench.add_argument("--full", action="store_true", help="the whole time, up to ten times as long")
     bench.add_argument("--out", metavar="DIR", help="where to (default runs/bench-NAME)")
     bench.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, _list)
+    listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, "listing")
     listing.add_argument("--json", action="store_true", help="as one line of JSON")
     return parser
 
 
-def _command(commands, name: str, purpose: str, example: str, run) -> argparse.ArgumentParser:
+def _command(commands, name: str, purpose: str, example: str, module: str) -> argparse.ArgumentParser:
+    """A command that runs prism.cli.MODULE, which is imported only then."""
     command = commands.add_parser(
         name,
         help=purpose,
@@ -113,7 +115,7 @@ def _command(commands, name: str, purpose: str, example: str, run) -> argparse.A
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=lambda options: importlib.import_module(f"prism.cli.{module}").run(options))
     return command
 
 
@@ -126,7 +128,7 @@ def _add_query(command: argparse.ArgumentParser) -> None:
 
 def _add_solve(commands) -> None:
     purpose = "train one network for a family of PDEs and measure it"
-    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, _solve)
+    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, "solve")
     solve.add_argument("family", nargs="?", metavar="FAMILY", help="see `prism list`")
     problem = solve.add_argument_group("the problem")
     problem.add_argument("--dim", type=int, metavar="D", help="space dimensions, 2 to millions")
@@ -176,57 +178,3 @@ def _add_solve(commands) -> None:
     output.add_argument("--force", action="store_true", help="replace an earlier run in --out")
     output.add_argument("--checkpoint-seconds", type=float, metavar="T", help="between checkpoints (default 60)")
     output.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-
-
-def _solve(options: argparse.Namespace) -> int:
-    from prism.cli.solve import run
-
-    return run(options)
-
-
-def _demo(options: argparse.Namespace) -> int:
-    from prism.cli.demo import run
-
-    return run(options)
-
-
-def _predict(options: argparse.Namespace) -> int:
-    from prism.cli.predict import run
-
-    return run(options)
-
-
-def _export(options: argparse.Namespace) -> int:
-    from prism.cli.export import run
-
-    return run(options)
-
-
-def _trust(options: argparse.Namespace) -> int:
-    from prism.cli.trust import run
-
-    return run(options)
-
-
-def _invert(options: argparse.Namespace) -> int:
-    from prism.cli.invert import run
-
-    return run(options)
-
-
-def _tune(options: argparse.Namespace) -> int:
-    from prism.cli.tune import run
-
-    return run(options)
-
-
-def _bench(options: argparse.Namespace) -> int:
-    from prism.cli.bench import run
-
-    return run(options)
-
-
-def _list(options: argparse.Namespace) -> int:
-    from prism.cli.listing import run
-
-    return run(options)
