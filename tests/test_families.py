@@ -57,9 +57,11 @@ def test_two_body_closed_forms(family):
         s = lambda y: two_body.value(y, *omegas)
         tangent = s(origin) + x @ jax.grad(s)(origin)
         laplacian = oracle(Laplacian(), family.domain, lambda y: family.exact(y, mu), x, mu)
+        value_beside, laplacian_beside = two_body.value_and_laplacian(x, *omegas)
         return {
             "exact": (family.exact(x, mu), (1 - x @ x) * s(x)),
-            "laplacian": (two_body.laplacian(x, *omegas), laplacian),
+            "value": (value_beside, s(x)),
+            "laplacian": (laplacian_beside, laplacian),
             "tangent": (two_body.tangent(x, *omegas), tangent),
             "affine": (family.affine(x, mu), (1 - x @ x) * tangent),
         }
