@@ -48,7 +48,7 @@ POINTS, DIRECTIONS = 100, 16
 VARIANTS = {"jet": NONE, "none": NONE, "film": FILM, "concat": CONCAT}
 LABELS = {"jet": "(a) one-hot jet", "none": "(b) none", "film": "(c) film", "concat": "(d) concat"}
 TARGETS = {100: 2.0, 1_000: 2.0, 10_000: 4.0, 100_000: 8.0}
-ROUND_SECONDS, ROUNDS = 1.5, 5
+ROUND_SECONDS, ROUNDS = 1.5, 11
 
 
 class OneHotJet(eqx.Module):

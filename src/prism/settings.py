@@ -105,8 +105,8 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
         return Architecture(
             lift_width=32,
             width=64,
-            depth=3,
-            generator_width=32,
+            depth=4,
+            generator_width=16,
             activation=Sin(),
             lift_bias=1.0,
             clocks=family.fastest,

@@ -1,9 +1,10 @@
 """Families in space and time: an initial state on all of R^d, and what the equation makes of it.
 
-    u = u₀(x; μ) + (1 − e^{−λt}) N(x, t; μ),     λ(μ) the rate at which u changes,
+    u = e^{−λt} u₀(x; μ) + (1 − e^{−λt}) N(x, t; μ),     λ(μ) the rate at which u changes,
 
-holds the initial state for every network N. Points are normal, x ~ N(0, I), and there is no boundary: the turning
-of `Convection` leaves their law as it is, so that nothing enters that the initial state does not decide.
+holds the initial state for every network N, which is u itself once that state is forgotten. Points are normal,
+x ~ N(0, I), and there is no boundary: the turning of `Convection` leaves their law as it is, so that nothing enters
+that the initial state does not decide.
 """
 
 import abc
@@ -60,7 +61,10 @@ class EvolutionFamily(Family):
         return self.exact(x.at[-1].set(0.0), mu)
 
     def constraint(self) -> Constraint:
-        return HardConstraint(factor=lambda x, mu: -jnp.expm1(-self.rate(mu) * x[-1]), offset=self.initial)
+        return HardConstraint(
+            factor=lambda x, mu: -jnp.expm1(-self.rate(mu) * x[-1]),
+            offset=lambda x, mu: jnp.exp(-self.rate(mu) * x[-1]) * self.initial(x, mu),
+        )
 
     def wave(self, x: Float[Array, "d"]) -> Scalar:
         """w(x) = √2 sin(k·x), of size one."""
