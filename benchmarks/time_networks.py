@@ -1,0 +1,68 @@
+"""Which network suits an equation in time: convection after the same time with each change to the default.
+
+    python benchmarks/time_networks.py [--minutes 2] [--dim 50] [--only default,depth 3] [--out FILE]
+
+Every variant is one training of `convection` with β in [1, 30], seed 0, compilation included; errors are of the final
+state at unseen β.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from prism.families import Convection
+from prism.networks import Architecture
+from prism.reporting.records import environment
+from prism.residuals import Sampling
+from prism.runs import execute
+from prism.settings import Settings
+from prism.storage import write_file
+from prism.streams import PROBLEM, stream
+from prism.studies.trials import markdown
+from prism.taylor import Tanh
+from prism.training.loop import Budget
+
+COLUMNS = ("steps", "seconds_per_step", "relative_l2", "trivial_error", "mu_blind_error", "skill")
+
+
+def variants(chosen: Architecture) -> dict[str, Settings]:
+    """The default and one change at a time."""
+    return {
+        "default": Settings(),
+        "depth 3": Settings(architecture=replace(chosen, depth=3)),
+        "depth 5": Settings(architecture=replace(chosen, depth=5)),
+        "width 96": Settings(architecture=replace(chosen, width=96)),
+        "generator 32": Settings(architecture=replace(chosen, generator_width=32)),
+        "no clocks": Settings(architecture=replace(chosen, clocks=None)),
+        "sines in the lift": Settings(architecture=replace(chosen, linear_lift=False)),
+        "tanh": Settings(architecture=replace(chosen, activation=Tanh())),
+        "200 points": Settings(sampling=Sampling(200, 200, crossed=False)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Convection with one change to the default network at a time.")
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--dim", type=int, default=50)
+    parser.add_argument("--only", help="names of variants, separated by commas")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "time_networks.json")
+    options = parser.parse_args()
+    family = Convection.create(options.dim, stream(0, PROBLEM))
+    every = variants(Settings().completed(family).architecture)
+    names = options.only.split(",") if options.only else list(every)
+    if unknown := set(names) - set(every):
+        parser.error(f"no variant is called {', '.join(sorted(unknown))}; there are {', '.join(every)}")
+    rows = []
+    for name in names:
+        print(name, file=sys.stderr, flush=True)
+        report = execute(family, every[name], Budget(minutes=options.minutes), show=False).report()
+        rows.append({"network": name, **{column: report[column] for column in COLUMNS}})
+        record = {"minutes": options.minutes, "dim": options.dim, "rows": rows, "environment": environment()}
+        write_file(options.out, (json.dumps(record, indent=1) + "\n").encode())
+    print(markdown(rows))
+
+
+if __name__ == "__main__":
+    main()
