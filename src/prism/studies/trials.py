@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from prism.families import SineGordon, SineGordonBeta
 from prism.families.family import Family
@@ -106,6 +107,9 @@ def errors_over_beta(rows: Rows, group: str, title: str) -> Figure:
         betas, errors, deviations = ([line[c] for line in here] for c in ("β", "relative L2", "± relative L2"))
         axis.errorbar(betas, errors, yerr=deviations, fmt="o-", capsize=3, label=name)
     axis.set(xscale="log", yscale="log", xlabel="β", ylabel="relative L2 error", title=title)
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.legend(fontsize=8)
     return drawn
 
