@@ -33,8 +33,8 @@ from jaxtyping import Array
 from prism.estimators import Coordinates
 from prism.families import SineGordon
 from prism.networks import CONCAT, FILM, NONE, Architecture, Model
+from prism.objective import Batch, Sampling
 from prism.reporting.records import environment
-from prism.residuals import Batch, Sampling
 from prism.runs import first_state
 from prism.settings import Settings
 from prism.storage import write_file

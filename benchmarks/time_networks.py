@@ -14,8 +14,8 @@ from pathlib import Path
 
 from prism.families import Convection
 from prism.networks import Architecture
+from prism.objective import Sampling
 from prism.reporting.records import environment
-from prism.residuals import Sampling
 from prism.runs import execute
 from prism.settings import Settings
 from prism.storage import write_file

@@ -9,8 +9,8 @@ from helpers import KEY, close, small_model
 
 import prism
 from prism.estimators import Exact
+from prism.objective import Objective, Sampling, calibrate
 from prism.parameters import Uniform
-from prism.residuals import Objective, Sampling, calibrate
 from prism.runs import execute
 from prism.settings import Settings
 from prism.training.loop import Budget

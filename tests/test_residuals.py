@@ -14,7 +14,8 @@ from prism import Ball, InputError, Laplacian, Sampling
 from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
 from prism.families import AllenCahn, Poisson
 from prism.networks import Model
-from prism.residuals import Batch, Objective, Slopes, calibrate, residual, solution_value
+from prism.objective import Batch, Objective, Slopes, calibrate
+from prism.residuals import residual, solution_value
 
 CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
 FAMILY = Terms(Ball(D), {"lap": Laplacian()})

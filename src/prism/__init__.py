@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prism.inversion import Estimate, Observations, invert
     from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture
     from prism.networks.tunable import Diagonals, LastLayer, Modulators
+    from prism.objective import Sampling, Slopes
     from prism.operators import (
         Biharmonic,
         Directional,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         WeightedTrace,
     )
     from prism.parameters import LogUniform, ParameterSpace, Uniform
-    from prism.residuals import Sampling, Slopes
     from prism.runs import solve
     from prism.solution import Solution
     from prism.training.optimisers import Adam, Optimiser
@@ -55,7 +55,7 @@ _HOMES = {
     "families.family": ("Family", "Derivatives"),
     "estimators": ("Estimator", "Exact", "Coordinates", "Rademacher", "Gaussian", "Gram"),
     "networks": ("Architecture", "FILM", "SCALE", "SHIFT", "CONCAT", "NONE"),
-    "residuals": ("Sampling", "Slopes"),
+    "objective": ("Sampling", "Slopes"),
     "training.optimisers": ("Optimiser", "Adam"),
     "training.spring": ("Spring",),
     "runs": ("solve",),

@@ -18,11 +18,12 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from prism.chunks import chunk_of
 from prism.conditions import Condition
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
-from prism.residuals import chunk_of, residual, solution_value
+from prism.residuals import residual, solution_value
 from prism.settings import default_estimator
 from prism.shapes import Key, Keys, Parameter, Scalar, Vector
 from prism.solution import Solution

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from prism.chunks import CHUNK_NUMBERS
 from prism.families.family import Family
 from prism.networks.model import Model
-from prism.residuals import CHUNK_NUMBERS, constrained_constant, solution_value
+from prism.residuals import constrained_constant, solution_value
 from prism.shapes import Key, Parameter
 
 POINTS, PARAMETERS = 20_000, 100

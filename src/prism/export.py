@@ -25,11 +25,12 @@ from jaxtyping import Array, Float
 
 from prism import export_numpy, storage
 from prism.artifacts import ACTIVATIONS
+from prism.chunks import CHUNK_NUMBERS
 from prism.constraints import Free, VanishingOnSphere
 from prism.errors import InputError, PrismError
 from prism.networks import HyperGenerator, Lift, Manifold, Model
 from prism.parameters import LogUniform, Uniform
-from prism.residuals import CHUNK_NUMBERS, solution_value
+from prism.residuals import solution_value
 from prism.solution import Solution
 from prism.streams import CHECK, stream
 

@@ -14,9 +14,9 @@ from prism.families.family import Family
 from prism.families.validation import check_family
 from prism.interruptions import Interruptions
 from prism.networks import Architecture, Model
+from prism.objective import Objective, Sampling, Slopes, calibrate
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.residuals import Objective, Sampling, Slopes, calibrate
 from prism.settings import Completed, Settings
 from prism.solution import Solution
 from prism.streams import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream

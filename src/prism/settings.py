@@ -9,8 +9,8 @@ from prism.domains import TimeCylinder
 from prism.estimators import Coordinates, Estimator, Exact, Gram
 from prism.families.family import Family
 from prism.networks import Architecture
+from prism.objective import Sampling, Slopes
 from prism.operators import GradientNormSquared, Laplacian, WeightedTrace
-from prism.residuals import Sampling, Slopes
 from prism.taylor import Sin
 from prism.training.optimisers import Optimiser
 from prism.training.spring import Spring

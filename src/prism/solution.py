@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from prism.chunks import CHUNK_NUMBERS
 from prism.errors import InputError
 from prism.evaluation import Evaluation, evaluate
 from prism.families.family import Family
 from prism.networks.model import Model
-from prism.residuals import CHUNK_NUMBERS, solution_value
+from prism.residuals import solution_value
 from prism.shapes import Parameter, Point, Scalar
 from prism.streams import EVALUATION, stream
 

@@ -14,8 +14,8 @@ import prism
 from prism.errors import FailedRun, InputError
 from prism.families import AllenCahn
 from prism.networks import Model
+from prism.objective import Objective, Sampling
 from prism.reporting.records import RunDirectory
-from prism.residuals import Objective, Sampling
 from prism.runs import Record, execute
 from prism.runs import first_state as completed_state
 from prism.settings import Settings

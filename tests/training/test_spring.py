@@ -11,7 +11,7 @@ import prism
 from prism.estimators import Coordinates, Exact, Gaussian, Gram, Rademacher
 from prism.families import SineGordon
 from prism.networks import NONE, Architecture, Model
-from prism.residuals import Batch, Objective, Sampling
+from prism.objective import Batch, Objective, Sampling
 from prism.runs import execute, first_state
 from prism.settings import Settings
 from prism.training.factored import kernel

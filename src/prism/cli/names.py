@@ -19,8 +19,8 @@ from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
+from prism.objective import Slopes
 from prism.parameters import LogUniform, ParameterSpace, Uniform
-from prism.residuals import Slopes
 from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring

@@ -23,7 +23,7 @@ from prism.cli.names import (
 )
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
-from prism.residuals import Sampling
+from prism.objective import Sampling
 from prism.settings import Completed, Settings, default_optimiser
 from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget

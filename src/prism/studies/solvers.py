@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from prism.estimators import Coordinates
 from prism.families.two_body import TwoBodyFamily
-from prism.residuals import Slopes
+from prism.objective import Slopes
 from prism.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial, problem
 from prism.training.loop import Budget

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from prism.estimators import Coordinates
 from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
 from prism.networks import Architecture
-from prism.residuals import Batch
+from prism.objective import Batch
 from prism.runs import first_state
 from prism.settings import Settings
 from prism.shapes import Keys

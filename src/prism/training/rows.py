@@ -8,11 +8,13 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from prism.chunks import chunk_of
 from prism.conditions import Condition, Wanted
 from prism.directions import Directions, Spanned
 from prism.networks.lift import Lifted
 from prism.networks.model import Model
-from prism.residuals import Batch, Objective, chunk_of, decompositions, frames, residual
+from prism.objective import Batch, Objective
+from prism.residuals import decompositions, frames, residual
 from prism.shapes import Key, Parameter, Point, Scalar
 from prism.training.factored import Block, OwnBlock, lift_blocks
 

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from prism.errors import InputError
 from prism.networks.model import Model
-from prism.residuals import Batch, Objective
+from prism.objective import Batch, Objective
 from prism.shapes import Scalar
 from prism.training.factored import Block, kernel
 from prism.training.optimisers import Optimiser, StepInfo
