@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/defining-a-pde.md", "docs/inversion.md", "docs/export.md")
+DOCUMENTS = (
+    "README.md",
+    *(pytest.param(f"docs/{name}.md", marks=pytest.mark.slow) for name in ("defining-a-pde", "inversion", "export")),
+)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
