@@ -50,14 +50,16 @@ class Job:
         return [sys.executable, "-m", "prism.cli", "solve", *options]
 
     def run(self, cores: Sequence[int]) -> dict:
-        """On these cores of the machine, quietly; on all without any."""
+        """On these cores of the machine, without a bar; on all where none are named."""
         print(self, file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as directory:
             command = self.command(f"{directory}/run")
             if cores:
                 command = ["taskset", "--cpu-list", ",".join(map(str, cores)), *command]
-            quiet = subprocess.DEVNULL if cores else None
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=quiet, text=True, check=True)
+            bars = subprocess.PIPE if cores else None
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=bars, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{self} ended with code {done.returncode}\n{done.stderr or ''}")
         return {**json.loads(done.stdout.splitlines()[-1]), "job": asdict(self)}
 
 
@@ -162,6 +164,8 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs side by side")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
+    if options.at_once < 1:
+        parser.error(f"--at-once {options.at_once} runs nothing; give 1 or more")
     records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     there = [] if options.again else [record["job"] for record in records]
     for record in results([job for job in jobs(options) if asdict(job) not in there], options.at_once):

@@ -16,11 +16,10 @@ from prism.families import Convection
 from prism.networks import Architecture
 from prism.objective import Sampling
 from prism.reporting.records import environment
-from prism.runs import execute
 from prism.settings import Settings
 from prism.storage import write_file
 from prism.streams import PROBLEM, stream
-from prism.studies.trials import markdown
+from prism.studies.trials import Trial, markdown
 from prism.taylor import Tanh
 from prism.training.loop import Budget
 
@@ -57,7 +56,7 @@ def main() -> None:
     rows = []
     for name in names:
         print(name, file=sys.stderr, flush=True)
-        report = execute(family, every[name], Budget(minutes=options.minutes), show=False).report()
+        report = Trial(name, every[name]).run(family, Budget(minutes=options.minutes)).report()
         rows.append({"network": name, **{column: report[column] for column in COLUMNS}})
         record = {"minutes": options.minutes, "dim": options.dim, "rows": rows, "environment": environment()}
         write_file(options.out, (json.dumps(record, indent=1) + "\n").encode())

@@ -6,13 +6,10 @@ left out, which spares retraining most.
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 
-from prism.evaluation import error_at, errors_at
 from prism.networks import CONCAT, NONE
 from prism.settings import Settings
-from prism.streams import EVALUATION, stream
 from prism.studies.trials import (
     SEEDS,
     Row,
@@ -39,28 +36,22 @@ def run(full: bool, tell: Tell) -> list[Row]:
     rows: list[Row] = []
     for seed in SEEDS:
         tell(f"seed {seed}")
-        for name, errors in _methods(seed, FULL_STEPS if full else STEPS).items():
-            rows += rows_over_beta({"method": name, "seed": seed}, BETAS, errors)
+        rows += _methods(seed, FULL_STEPS if full else STEPS)
     return rows
 
 
-def _methods(seed: int, steps: int) -> dict[str, list[float]]:
-    """Errors of every method at every β."""
-    family, key = problem_in_beta(DIMENSION, seed=seed), stream(seed, EVALUATION)
-    errors: dict[str, list[float]] = {}
-    for name, settings in (
-        ("PRISM", Settings(seed=seed)),
-        ("concat", changed(family, seed, modulation=CONCAT, affine=0)),
-    ):
-        solution = Trial(name, settings).run(family, Budget(steps=steps)).solution
-        errors[name] = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], key).tolist()
-    errors["retrain"] = []
+def _methods(seed: int, steps: int) -> list[Row]:
+    """Both networks in β at every β, and one for each."""
+    family = problem_in_beta(DIMENSION, seed=seed)
+    concat = changed(family, seed, modulation=CONCAT, affine=0)
+    rows: list[Row] = []
+    for trial in (Trial("PRISM", Settings(seed=seed)), Trial("concat", concat)):
+        rows += rows_over_beta("method", trial, family, Budget(steps=steps), BETAS)
     for beta in BETAS:
         alone = problem_at_beta(DIMENSION, beta, seed)
-        settings = changed(alone, seed, modulation=NONE)
-        solution = Trial("retrain", settings).run(alone, Budget(steps=steps // len(BETAS))).solution
-        errors["retrain"].append(error_at(solution.model, alone, jnp.asarray([beta]), key))
-    return errors
+        trial = Trial("retrain", changed(alone, seed, modulation=NONE))
+        rows += rows_over_beta("method", trial, alone, Budget(steps=steps // len(BETAS)), (beta,))
+    return rows
 
 
 def summary(rows: Sequence[Row]) -> list[Row]:

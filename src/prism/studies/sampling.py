@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 
-from prism.evaluation import errors_at
 from prism.parameters import LogUniform, Uniform
 from prism.settings import Settings
-from prism.streams import EVALUATION, stream
 from prism.studies.trials import (
     SEEDS,
     Row,
@@ -31,15 +28,12 @@ LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each law, seed and β."""
     rows: list[Row] = []
+    budget = Budget(steps=FULL_STEPS if full else STEPS)
     for seed in SEEDS:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")
-            family = problem_in_beta(DIMENSION, space, seed)
-            solution = (
-                Trial(name, Settings(seed=seed)).run(family, Budget(steps=FULL_STEPS if full else STEPS)).solution
-            )
-            errors = errors_at(solution.model, family, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
-            rows += rows_over_beta({"law": name, "seed": seed}, BETAS, errors)
+            trial, family = Trial(name, Settings(seed=seed)), problem_in_beta(DIMENSION, space, seed)
+            rows += rows_over_beta("law", trial, family, budget, BETAS)
     return rows
 
 

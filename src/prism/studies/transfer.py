@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 from matplotlib.figure import Figure
 
-from prism.evaluation import errors_at
 from prism.networks import NONE
 from prism.parameters import LogUniform
 from prism.settings import Settings
-from prism.streams import EVALUATION, stream
 from prism.studies.trials import (
     SEEDS,
     Row,
@@ -44,9 +41,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
             solvers.append((f"fixed at {beta:g}", alone, changed(alone, seed, modulation=NONE)))
         for name, trained, settings in solvers:
             tell(f"{name}, seed {seed}")
-            model = Trial(name, settings).run(trained, budget).solution.model
-            errors = errors_at(model, trained, jnp.asarray(BETAS)[:, None], stream(seed, EVALUATION))
-            rows += rows_over_beta({"solver": name, "seed": seed}, BETAS, errors)
+            rows += rows_over_beta("solver", Trial(name, settings), trained, budget, BETAS)
     return [{**row, "region": region(row["β"])} for row in rows]
 
 

@@ -4,14 +4,16 @@ Where steps cost the same, variants get the same number of them, which no load o
 seconds, compilation apart: what is compared is the method, not the compiler.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from prism.evaluation import errors_at
 from prism.families import SineGordon, SineGordonBeta
 from prism.families.family import Family
 from prism.families.two_body import TwoBodyFamily
@@ -19,7 +21,7 @@ from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.parameters import LogUniform, ParameterSpace
 from prism.runs import Outcome, execute
 from prism.settings import Settings
-from prism.streams import PROBLEM, stream
+from prism.streams import EVALUATION, PROBLEM, stream
 from prism.training.loop import Budget
 
 Row = dict[str, Any]
@@ -93,8 +95,11 @@ def averaged(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> list[Row]
     return table
 
 
-def rows_over_beta(labels: Row, betas: Sequence[float], errors: Iterable[float]) -> list[Row]:
-    """One row for each β and its error, under the same labels."""
+def rows_over_beta(group: str, trial: Trial, family: Family, budget: Budget, betas: Sequence[float]) -> list[Row]:
+    """The trial trained on the family, and one row for each β with its error, under the trial's name and seed."""
+    seed, model = trial.settings.seed, trial.run(family, budget).solution.model
+    errors = errors_at(model, family, jnp.asarray(betas)[:, None], stream(seed, EVALUATION))
+    labels: Row = {group: trial.name, "seed": seed}
     return [{**labels, "β": beta, "relative L2": float(error)} for beta, error in zip(betas, errors, strict=True)]
 
 
