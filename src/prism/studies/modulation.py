@@ -7,11 +7,20 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, Trial, averaged, changed, problem_in_beta
+from prism.studies.trials import (
+    DIMENSION,
+    MODULATIONS,
+    SEEDS,
+    Row,
+    Study,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+    problem_in_beta,
+    steps,
+)
 from prism.training.loop import Budget
-
-DIMENSION = 20
-STEPS, FULL_STEPS = 100, 1_000
 
 
 def run(full: bool, tell: Tell) -> list[Row]:
@@ -22,7 +31,7 @@ def run(full: bool, tell: Tell) -> list[Row]:
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
             trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
-            report = trial.run(family, Budget(steps=FULL_STEPS if full else STEPS)).report()
+            report = trial.run(family, Budget(steps=steps(full))).report()
             errors = {"relative L2": report["relative_l2"], "μ-blind": report["mu_blind_error"]}
             rows.append(
                 {"modulation": name, "seed": seed, "steps": report["steps"], **errors, "skill": report["skill"]}

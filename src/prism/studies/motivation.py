@@ -11,6 +11,7 @@ import numpy as np
 from prism.networks import CONCAT, NONE
 from prism.settings import Settings
 from prism.studies.trials import (
+    DIMENSION,
     SEEDS,
     Row,
     Study,
@@ -22,11 +23,10 @@ from prism.studies.trials import (
     problem_at_beta,
     problem_in_beta,
     rows_over_beta,
+    steps,
 )
 from prism.training.loop import Budget
 
-DIMENSION = 20
-STEPS, FULL_STEPS = 100, 1_000
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
 METHODS = ("PRISM", "concat", "retrain")
 
@@ -36,21 +36,21 @@ def run(full: bool, tell: Tell) -> list[Row]:
     rows: list[Row] = []
     for seed in SEEDS:
         tell(f"seed {seed}")
-        rows += _methods(seed, FULL_STEPS if full else STEPS)
+        rows += _methods(seed, steps(full))
     return rows
 
 
-def _methods(seed: int, steps: int) -> list[Row]:
+def _methods(seed: int, total: int) -> list[Row]:
     """Both networks in β at every β, and one for each."""
     family = problem_in_beta(DIMENSION, seed=seed)
     concat = changed(family, seed, modulation=CONCAT, affine=0)
     rows: list[Row] = []
     for trial in (Trial("PRISM", Settings(seed=seed)), Trial("concat", concat)):
-        rows += rows_over_beta("method", trial, family, Budget(steps=steps), BETAS)
+        rows += rows_over_beta("method", trial, family, Budget(steps=total), BETAS)
     for beta in BETAS:
         alone = problem_at_beta(DIMENSION, beta, seed)
         trial = Trial("retrain", changed(alone, seed, modulation=NONE))
-        rows += rows_over_beta("method", trial, alone, Budget(steps=steps // len(BETAS)), (beta,))
+        rows += rows_over_beta("method", trial, alone, Budget(steps=total // len(BETAS)), (beta,))
     return rows
 
 

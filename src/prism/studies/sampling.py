@@ -7,6 +7,7 @@ import numpy as np
 from prism.parameters import LogUniform, Uniform
 from prism.settings import Settings
 from prism.studies.trials import (
+    DIMENSION,
     SEEDS,
     Row,
     Study,
@@ -16,11 +17,10 @@ from prism.studies.trials import (
     errors_over_beta,
     problem_in_beta,
     rows_over_beta,
+    steps,
 )
 from prism.training.loop import Budget
 
-DIMENSION = 20
-STEPS, FULL_STEPS = 100, 1_000
 BETAS = tuple(float(value) for value in np.geomspace(0.1, 10.0, 9))
 LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.1, 10.0))}
 
@@ -28,7 +28,7 @@ LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each law, seed and β."""
     rows: list[Row] = []
-    budget = Budget(steps=FULL_STEPS if full else STEPS)
+    budget = Budget(steps=steps(full))
     for seed in SEEDS:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")

@@ -8,6 +8,7 @@ from prism.networks import NONE
 from prism.parameters import LogUniform
 from prism.settings import Settings
 from prism.studies.trials import (
+    DIMENSION,
     SEEDS,
     Row,
     Study,
@@ -19,11 +20,10 @@ from prism.studies.trials import (
     problem_at_beta,
     problem_in_beta,
     rows_over_beta,
+    steps,
 )
 from prism.training.loop import Budget
 
-DIMENSION = 20
-STEPS, FULL_STEPS = 100, 1_000
 LOW, HIGH = 0.3, 3.0
 FIXED = (0.5, 2.0)
 BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
@@ -32,7 +32,7 @@ BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each solver, seed and β it is asked at."""
     rows: list[Row] = []
-    budget = Budget(steps=FULL_STEPS if full else STEPS)
+    budget = Budget(steps=steps(full))
     for seed in SEEDS:
         family = problem_in_beta(DIMENSION, LogUniform(beta=(LOW, HIGH)), seed)
         solvers = [("PRISM", family, Settings(seed=seed))]

@@ -30,6 +30,8 @@ Tell = Callable[[str], None]
 
 SEEDS = (0, 1, 2)
 """Of problem, network and sampling, in every study that has error bars."""
+DIMENSION = 20
+"""Of the studies in β."""
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 
@@ -57,6 +59,11 @@ class Trial:
         if outcome.interrupted_by is not None:
             raise KeyboardInterrupt
         return outcome
+
+
+def steps(full: bool) -> int:
+    """Of one training of a study in β."""
+    return 1_000 if full else 100
 
 
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
