@@ -100,6 +100,14 @@ def test_stages_divide_a_function():
     assert stages.finish(once.lasting, cached, arguments[2]) == function(*arguments)
 
 
+def test_constants_of_a_staged_function_become_arrays():
+    constant = np.asarray([1.0, 2.0])
+    stages = Stages.of(lambda a, b, c: a * b * (c + jnp.asarray(constant)), 1.0, 2.0, 3.0)
+    once = jax.jit(stages.begin)(1.0)
+    assert all(isinstance(value, jax.Array) for value in stages.begin(1.0).lasting)
+    close(stages.finish(once.lasting, stages.advance(once, 2.0), 3.0), [8.0, 10.0], 0.0)
+
+
 def test_a_linear_problem_is_solved():
     """Levenberg and Marquardt's step on linear rows ends at the least-squares solution."""
     matrix, target = jax.random.normal(KEY, (20, 5)), jax.random.normal(jax.random.fold_in(KEY, 1), (20,))

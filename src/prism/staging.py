@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Var, jaxpr_as_fun
 from jaxtyping import Array
 
@@ -67,7 +68,8 @@ class Stages:
         return Stages(programs, tuple(closed.consts), len(passing), jax.tree.structure(shape))
 
     def begin(self, argument: Any) -> Once:
-        values = tuple(jaxpr_as_fun(self.programs[BEGIN])(*self.constants, *jax.tree.leaves(argument)))
+        constants = map(jnp.asarray, self.constants)  # as traced they may be arrays of NumPy
+        values = tuple(jaxpr_as_fun(self.programs[BEGIN])(*constants, *jax.tree.leaves(argument)))
         return Once(values[: self.passing], values[self.passing :])
 
     def advance(self, once: Once, argument: Any) -> Values:

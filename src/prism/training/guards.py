@@ -46,7 +46,7 @@ def _quantities(model: Model, objective: Objective, batch: Batch) -> tuple[dict[
         r = family.residual(u, x, named)
         values[f"the residual of {kind} is not finite at {{where}}, though u and its terms are"] = r
         sentences[:] = values
-        return tuple(values.values())
+        return tuple(map(jnp.asarray, values.values()))
 
     found = jax.jit(jax.vmap(one))(points, parameters, keys)
     return {sentence: np.asarray(values) for sentence, values in zip(sentences, found, strict=True)}, parameters
