@@ -73,7 +73,7 @@ def small_variance(monkeypatch):
     monkeypatch.setattr(variance, "EQUATIONS", {"poisson": Poisson})
     monkeypatch.setattr(variance, "COMPARED", ["film"])
     monkeypatch.setattr(variance, "DIMENSION", 20)
-    for name, size in (("DRAWS", 3), ("STEPS", 1), ("PLACES", 2)):
+    for name, size in (("DRAWS", 3), ("STEPS", 1), ("PLACES", (0.5, 1.0, 2.0))):
         monkeypatch.setattr(variance, name, size)
     monkeypatch.setattr(variance, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
 
@@ -99,7 +99,7 @@ STUDIES = {
     "motivation": (short(motivation, BETAS=(0.5,)), 3, 3),
     "sampling": (short_trials, 18, 18),
     "transfer": (short(transfer, FIXED=(0.5,)), 18, 18),
-    "variance": (small_variance, 2, 1),
+    "variance": (small_variance, 3, 1),
     "decoupling": (small_decoupling, 2, 2),
     "modulation": (short(modulation, MODULATIONS={"film": FILM}), 1, 1),
     "inversion": (small_inversion, 3, 3),
@@ -107,7 +107,7 @@ STUDIES = {
 """How each is made small, how many rows it then has, and how many lines its table."""
 
 
-SLOW = {"estimators", "decoupling", "variance", "inversion"}
+SLOW = {"estimators", "solvers", "decoupling", "variance", "inversion"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in STUDIES])

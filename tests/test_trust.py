@@ -133,6 +133,7 @@ def test_the_command_calibrates_once(tmp_path, capsys, monkeypatch):
     assert "no value for mu2" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_study(monkeypatch, tmp_path, capsys):
     small = Settings(optimiser=prism.Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=prism.Sampling(4, 4))
     for name, value in {"DIMENSION": 6, "SECONDS": 0.05, "QUERIES": 12, "SETTINGS": small}.items():

@@ -1,8 +1,10 @@
-"""How the variance of a stochastic gradient grows with the parameter, for each modulation and four equations.
+"""How the noise of a stochastic estimator grows with the parameter, for each modulation and four equations.
 
-    V(μ) = E |g − E g|² / |E g|²,     g the gradient of the loss of one batch at that μ, over draws of 16 coordinates
+    V_r(μ) = E (r − E r)²,     V_g(μ) = E |g − E g|²,     over draws of 16 coordinates at the same points,
 
-of a network trained for a while, along the first parameter of the box, the others in the middle.
+r the residual and g the gradient of the loss at μ, of a network trained for a while. μ goes along the diagonal of the
+box and as far again beyond it; growth is against the middle of the box, in powers of ten (paper, section 5.2).
+|E g|², which tells how much of V_g comes from a larger residual alone, is measured beside them.
 """
 
 from collections.abc import Sequence
@@ -16,31 +18,34 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 
 from prism.estimators import Coordinates
-from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
+from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
 from prism.networks import Architecture
 from prism.objective import Batch
 from prism.runs import first_state
 from prism.settings import Settings
-from prism.shapes import Keys
+from prism.shapes import Key, Keys
 from prism.streams import CHECK, PROBLEM, stream
 from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, averaged
 from prism.training.advance import TrainingState
 from prism.training.optimisers import Adam
 from prism.training.program import Program
 
-DIMENSION, DRAWS, PLACES = 100, 64, 5
-STEPS, FULL_STEPS = 300, 5_000
+DIMENSION, DRAWS = 100, 64
+STEPS, FULL_STEPS = 500, 5_000
+PLACES, MIDDLE, EDGE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 0.5, 1.0
+"""Along the diagonal: 0 and 1 are corners of the box."""
 EQUATIONS = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
     "sine-gordon": SineGordon,
-    "sine-gordon-beta": SineGordonBeta,
+    "reaction-diffusion": ReactionDiffusion,
 }
 COMPARED = [name for name in MODULATIONS if name != "none"]
+MEASURES = ("residual", "gradient", "mean gradient²")
 
 
 def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each equation, modulation, seed and place in the box."""
+    """One row for each equation, modulation, seed and place."""
     rows: list[Row] = []
     for equation in EQUATIONS:
         for modulation in COMPARED:
@@ -63,77 +68,81 @@ def _begin(equation: str, modulation: str, seed: int):
 
 
 def along(state: TrainingState) -> list[Row]:
-    """V at some places from one end of the first parameter to the other."""
+    """Every measure at every place, in powers of ten of the one in the middle of the box."""
     space = state.objective.family.parameters
     low, high = space.uniform_box()
     batch, keys = state.objective.draw(stream(0, CHECK)), jax.random.split(stream(1, CHECK), DRAWS)
-    rows: list[Row] = []
-    for share in np.linspace(0.0, 1.0, PLACES):
-        mu = space.from_uniform_coordinate(((low + high) / 2).at[0].set(low[0] + share * (high[0] - low[0])))
+
+    def measured(place: float) -> Float[np.ndarray, "measures"]:
+        mu = space.from_uniform_coordinate(low + place * (high - low))
         here = Batch(batch.points, jnp.broadcast_to(mu, batch.parameters.shape), batch.key)
-        rows.append({"share of the box": float(share), "variance": float(_variance(state, here, keys))})
-    return rows
+        return np.log10(_noise(state, here, keys))
+
+    middle = measured(MIDDLE)
+    growths = {place: measured(place) - middle for place in PLACES}
+    return [{"place": place, **dict(zip(MEASURES, map(float, g), strict=True))} for place, g in growths.items()]
 
 
 @eqx.filter_jit
-def _variance(state: TrainingState, batch: Batch, keys: Keys) -> Float[Array, ""]:
-    def gradient(key) -> Float[Array, "P"]:
+def _noise(state: TrainingState, batch: Batch, keys: Keys) -> Float[Array, "measures"]:
+    """V_r, V_g and |E g|²."""
+    objective = state.objective
+
+    def one(key: Key) -> tuple[Array, Array]:
         drawn = eqx.tree_at(lambda b: b.key, batch, key)
-        return ravel_pytree(eqx.filter_grad(lambda model: state.objective.loss(model, drawn))(state.model))[0]
+        gradient = eqx.filter_grad(lambda model: objective.loss(model, drawn))(state.model)
+        return objective.residuals(state.model, drawn, key), ravel_pytree(gradient)[0]
 
-    gradients = jax.lax.map(gradient, keys)
+    residuals, gradients = jax.lax.map(one, keys)
     mean = jnp.mean(gradients, axis=0)
-    return jnp.mean(jnp.sum((gradients - mean[None]) ** 2, axis=1)) / jnp.sum(mean**2)
-
-
-def growth(rows: Sequence[Row]) -> list[Row]:
-    """V at the upper end of the box over V at the lower, for each run."""
-    ends = [row for row in rows if row["share of the box"] in (0.0, 1.0)]
-    runs: dict[tuple, dict] = {}
-    for row in ends:
-        key = (row["equation"], row["modulation"], row["seed"])
-        runs.setdefault(key, {})[row["share of the box"]] = row["variance"]
-    return [
-        {"equation": equation, "modulation": modulation, "seed": seed, "growth": values[1.0] / values[0.0]}
-        for (equation, modulation, seed), values in runs.items()
-    ]
+    spread = jnp.mean(jnp.sum((gradients - mean[None]) ** 2, axis=1))
+    return jnp.stack([jnp.mean(jnp.var(residuals, axis=0)), spread, jnp.sum(mean**2)])
 
 
 def summary(rows: Sequence[Row]) -> list[Row]:
-    lower = averaged([row for row in rows if row["share of the box"] == 0.0], ["equation", "modulation"], ["variance"])
-    grown = averaged(growth(rows), ["equation", "modulation"], ["growth"])
-    return [first | second for first, second in zip(lower, grown, strict=True)]
+    """For each equation and modulation the growth from the middle to the upper corner and beyond it, over seeds."""
+    by = ["equation", "modulation"]
+    table: list[Row] = []
+    for place, name in ((EDGE, "at the corner"), (PLACES[-1], "beyond")):
+        here = averaged([row for row in rows if row["place"] == place], by, MEASURES)
+        told = [{f"{m} {name}": f"{line[m]:+.2f} ± {line[f'± {m}']:.2f}" for m in MEASURES} for line in here]
+        labelled = [{key: line[key] for key in by} | columns for line, columns in zip(here, told, strict=True)]
+        table = [a | b for a, b in zip(table, labelled, strict=True)] if table else labelled
+    return table
 
 
 def finding(rows: Sequence[Row]) -> str:
-    lines = averaged(growth(rows), ["equation", "modulation"], ["growth"])
+    lines = averaged([row for row in rows if row["place"] == PLACES[-1]], ["equation", "modulation"], MEASURES)
     parts = []
     for equation in EQUATIONS:
-        here = [f"{row['modulation']} {row['growth']:.2g}" for row in lines if row["equation"] == equation]
-        parts.append(f"{equation}: {', '.join(here)}")
-    return f"Relative variance of the gradient at the upper end of the box over that at the lower. {'; '.join(parts)}."
+        here = [line for line in lines if line["equation"] == equation]
+        told = [f"{line['modulation']} {line['gradient']:+.1f} ({line['residual']:+.1f})" for line in here]
+        parts.append(f"{equation}: {', '.join(told)}")
+    return (
+        "Growth of the gradient's variance (and of the residual's) from the middle of the box to one width beyond it, "
+        f"in powers of ten. {'; '.join(parts)}."
+    )
 
 
 def figure(rows: Sequence[Row]) -> Figure:
-    """V along the box for each equation and modulation."""
-    drawn = Figure(figsize=(11.0, 3.4), layout="constrained")
-    for axis, equation in zip(drawn.subplots(1, len(EQUATIONS), squeeze=False)[0], EQUATIONS, strict=True):
-        lines = averaged(
-            [row for row in rows if row["equation"] == equation], ["modulation", "share of the box"], ["variance"]
-        )
-        for name in COMPARED:
-            here = [line for line in lines if line["modulation"] == name]
-            axis.errorbar(
-                [line["share of the box"] for line in here],
-                [line["variance"] for line in here],
-                yerr=[line["± variance"] for line in here],
-                fmt="o-",
-                capsize=3,
-                label=name,
-            )
-        axis.set(yscale="log", xlabel="place in the box", title=equation)
-    drawn.axes[0].set_ylabel("relative variance of the gradient")
-    drawn.axes[0].legend(fontsize=8)
+    """Growth along the diagonal for each equation and modulation; the box is shaded."""
+    drawn = Figure(figsize=(12.0, 6.0), layout="constrained")
+    lines = averaged(rows, ["equation", "modulation", "place"], MEASURES)
+    grid = drawn.subplots(2, len(EQUATIONS), squeeze=False, sharex=True, sharey="row")
+    for axes, measure in zip(grid, MEASURES, strict=False):
+        for axis, equation in zip(axes, EQUATIONS, strict=True):
+            for name in COMPARED:
+                here = [line for line in lines if (line["equation"], line["modulation"]) == (equation, name)]
+                places, growths, deviations = ([line[c] for line in here] for c in ("place", measure, f"± {measure}"))
+                axis.errorbar(places, growths, yerr=deviations, fmt="o-", markersize=4, capsize=3, label=name)
+            axis.axvspan(0.0, 1.0, color="0.93", zorder=-1)
+            axis.axhline(0.0, color="0.6", linewidth=0.8)
+        axes[0].set_ylabel(f"variance of the {measure},\npowers of ten of the middle's")
+    for axis, equation in zip(grid[0], EQUATIONS, strict=True):
+        axis.set_title(equation)
+    for axis in grid[-1]:
+        axis.set_xlabel("place along the diagonal")
+    grid[0, 0].legend(fontsize=8)
     return drawn
 
 
