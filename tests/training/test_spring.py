@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import CYLINDER, KEY, Terms, close, roughened
+from jax.flatten_util import ravel_pytree
 
 import prism
 from prism.estimators import Coordinates, Exact, Gaussian, Gram, Rademacher
@@ -14,10 +15,10 @@ from prism.networks import NONE, Architecture, Model
 from prism.objective import Batch, Objective, Sampling
 from prism.runs import execute, first_state
 from prism.settings import Settings
-from prism.training.factored import kernel
+from prism.training.jacobian import Weights
 from prism.training.loop import Budget
 from prism.training.program import Program
-from prism.training.rows import directional_rows, join, rows, split
+from prism.training.rows import directional_rows, rows
 from prism.training.spring import Spring, damped_solve
 
 DIMENSION = 9
@@ -79,34 +80,32 @@ def everything(objective: Objective, model: Model, batch: Batch):
     return jnp.concatenate([r, *misses])
 
 
+def _kernel(rows):
+    flat = rows.reshape(len(rows), -1)
+    return flat @ flat.T
+
+
 @pytest.mark.parametrize(("family", "estimator", "crossed"), CASES.values(), ids=CASES)
-def test_the_factored_lift_equals_the_plain_one(family, estimator, crossed):
+def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed):
     model = network(family.domain)
     objective = Objective(family, estimator, jnp.asarray(3.0), Sampling(4, 2 if crossed else 4, crossed))
 
     @jax.jit
     def compare():
         batch = objective.draw(KEY)
-        found = rows(objective, model, batch, batch.key)
-        at = lambda weight: eqx.tree_at(lambda m: m.lift.weight, model, weight)
-        residuals = lambda weight: everything(objective, at(weight), batch)
-        plain = jax.jacrev(residuals)(model.lift.weight)
-        coefficients, matrix = (
-            jnp.arange(1.0, 1.0 + len(plain)),
-            jnp.cos(jnp.arange(plain[0].size)).reshape(plain[0].shape),
-        )
-        pulled = sum(block.pull(coefficients, matrix.shape[0]) for block in found.blocks)
-        pushed = sum(block.push(matrix) for block in found.blocks)
-        flat = plain.reshape(len(plain), -1)
-        small, weight = split(model)
-        direct = lambda arrays: everything(objective, join(model, arrays, weight), batch)
-        small_plain = jax.vmap(lambda tree: jax.flatten_util.ravel_pytree(tree)[0])(jax.jacrev(direct)(small))
+        found, weights = rows(objective, model, batch, batch.key), Weights.of(model)
+        at = lambda weights: everything(objective, weights.put(model), batch)
+        plain = jax.jacrev(at)(weights)
+        flat = jax.vmap(lambda row: ravel_pytree(row)[0])(plain)
+        coefficients = jnp.arange(1.0, 1.0 + len(flat))
+        change = jax.tree.map(lambda leaf: jnp.cos(jnp.arange(leaf.size)).reshape(leaf.shape), weights)
         return (
-            (found.residuals, residuals(model.lift.weight)),
-            (kernel(found.blocks), flat @ flat.T),
-            (pulled, jnp.tensordot(coefficients, plain, 1)),
-            (pushed, jnp.tensordot(plain, matrix, 2)),
-            (found.small, small_plain),
+            (found.residuals, at(weights)),
+            (found.jacobian.kernel(), flat @ flat.T),
+            (found.jacobian.without_lift().kernel(), flat @ flat.T - _kernel(plain.lift)),
+            (ravel_pytree(found.jacobian.pull(coefficients, weights))[0], coefficients @ flat),
+            (found.jacobian.push(change), flat @ ravel_pytree(change)[0]),
+            (found.jacobian.small, plain.small),
         )
 
     for found, expected in compare():
@@ -149,10 +148,11 @@ def test_directional_rows_are_derivatives_along_a_direction():
 
     @jax.jit
     def gradients():
-        small, weight = split(model)
-        along = lambda arrays: directional_rows(objective, join(model, arrays, weight), batch, KEY)[0]
-        plain = jax.vmap(lambda tree: jax.flatten_util.ravel_pytree(tree)[0])(jax.jacrev(along)(small))
-        return directional_rows(objective, model, batch, KEY)[1], plain
+        along = lambda weights: directional_rows(objective, weights.put(model), batch, KEY)[0]
+        plain, coefficients = jax.jacrev(along)(Weights.of(model)), jnp.asarray([1.0, -2.0])
+        expected = jax.tree.map(lambda rows: jnp.tensordot(coefficients, rows, 1), plain)
+        found = directional_rows(objective, model, batch, KEY)[1].pull(coefficients, Weights.of(model).without_lift())
+        return ravel_pytree((found.small, found.heads))[0], ravel_pytree((expected.small, expected.heads))[0]
 
     close(*gradients())
 

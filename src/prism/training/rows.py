@@ -16,53 +16,43 @@ from prism.networks.model import Model
 from prism.objective import Batch, Objective
 from prism.residuals import decompositions, frames, residual
 from prism.shapes import Key, Parameter, Point, Scalar
-from prism.training.factored import Block, OwnBlock, lift_blocks
+from prism.training.factored import OwnBlock, lift_blocks
+from prism.training.jacobian import Jacobian, head_blocks, head_probes, probed, split
 
 
 class Rows(eqx.Module):
-    """r_n of N pairs, then of the conditions; ∂r_n by the weights after the lift and by W (factored); of the N
-    pairs also by what leaves the lift, and by x_n."""
+    """r_n of N pairs, then of the conditions, and their Jacobian; of the N pairs also ∂r_n by what leaves the lift, and
+    by x_n."""
 
     residuals: Float[Array, "M"]
-    small: Float[Array, "M P"]
+    jacobian: Jacobian
     responses: Float[Array, "N width"]
     slopes: Float[Array, "N coordinates"]
-    blocks: list[Block]
-
-
-def split(model: Model) -> tuple[Model, Float[Array, "coordinates width"]]:
-    """The arrays after the lift's matrix, and that matrix."""
-    arrays = eqx.filter(model, eqx.is_array)
-    return eqx.tree_at(lambda m: m.lift.weight, arrays, None), model.lift.weight
-
-
-def join(model: Model, small: Model, weight: Float[Array, "coordinates width"]) -> Model:
-    whole = eqx.tree_at(lambda m: m.lift.weight, small, weight, is_leaf=lambda leaf: leaf is None)
-    return eqx.combine(whole, model)
 
 
 def rows(objective: Objective, model: Model, batch: Batch, key: Key) -> Rows:
     """The rows of every pair of the batch and of every condition, in chunks so that memory is bounded."""
     points, parameters, keys = objective.pairs(batch, key)
-    small, weight = split(model)
+    small, _ = split(model)
     shapes = jax.eval_shape(lambda: _lifted(objective, model, points[0], parameters[0], keys[0]))
-    probe = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
+    probe = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), (head_probes(model), shapes))
 
-    def one(sample: tuple[Point, Parameter, Key]) -> tuple[Scalar, Array, Point, Lifted]:
+    def one(sample: tuple[Point, Parameter, Key]) -> tuple[Scalar, tuple[Array, list[Array], Lifted], Point]:
         x, mu, sample_key = sample
 
-        def value(arrays: Model, place: Point, added: Lifted) -> Scalar:
-            network = join(model, arrays, weight)
-            r = residual(network, objective.family, objective.estimator, place, mu, sample_key, added)
+        def value(arrays: Model, place: Point, added: tuple[list[Array], Lifted]) -> Scalar:
+            network = probed(model, arrays, added[0])
+            r = residual(network, objective.family, objective.estimator, place, mu, sample_key, added[1])
             return r / objective.scale
 
-        r, (small_row, slope, lifted) = jax.value_and_grad(value, argnums=(0, 1, 2))(small, x, probe)
-        return r, ravel_pytree(small_row)[0], slope, lifted
+        r, (row, slope, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1, 2))(small, x, probe)
+        return r, (ravel_pytree(row)[0], head_row, lifted), slope
 
     samples = (points, parameters, keys)
-    r, small_rows, slopes, lifted = jax.lax.map(one, samples, batch_size=chunk_of(points.shape))
-    bundles = _bundles(objective, weight, points, parameters, keys)
-    whole = Rows(r, small_rows, lifted.value, slopes, lift_blocks(points, lifted, bundles))
+    r, (small_rows, head_rows, lifted), slopes = jax.lax.map(one, samples, batch_size=chunk_of(points.shape))
+    blocks = lift_blocks(points, lifted, _bundles(objective, model.lift.weight, points, parameters, keys))
+    jacobian = Jacobian(small_rows, head_blocks(model, parameters, head_rows), blocks)
+    whole = Rows(r, jacobian, lifted.value, slopes)
     for condition, wanted in zip(objective.family.conditions.values(), batch.wanted, strict=True):
         whole = _with_condition(whole, objective, model, condition, wanted)
     return whole
@@ -70,50 +60,46 @@ def rows(objective: Objective, model: Model, batch: Batch, key: Key) -> Rows:
 
 def _with_condition(whole: Rows, objective: Objective, model: Model, condition: Condition, wanted: Wanted) -> Rows:
     """Rows of √(weight N / N_c) (u − g), below those that are there: the sum of squares stays N times the loss."""
-    small, weight = split(model)
+    small, _ = split(model)
     factor = (condition.weight * whole.slopes.shape[0] / condition.points) ** 0.5
+    probe = (head_probes(model), jnp.zeros_like(model.lift.bias))
 
-    def one(place: Wanted) -> tuple[Scalar, Array, Array]:
-        def value(arrays: Model, added: Array) -> Scalar:
-            return factor * objective.miss(join(model, arrays, weight), place, Lifted(added, ()))
+    def one(place: Wanted) -> tuple[Scalar, tuple[Array, list[Array], Array]]:
+        def value(arrays: Model, added: tuple[list[Array], Array]) -> Scalar:
+            return factor * objective.miss(probed(model, arrays, added[0]), place, Lifted(added[1], ()))
 
-        miss, (small_row, lifted) = jax.value_and_grad(value, argnums=(0, 1))(small, jnp.zeros_like(model.lift.bias))
-        return miss, ravel_pytree(small_row)[0], lifted
+        miss, (row, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1))(small, probe)
+        return miss, (ravel_pytree(row)[0], head_row, lifted)
 
-    misses, small_rows, lifted = jax.lax.map(one, wanted, batch_size=chunk_of(wanted.x.shape))
-    above = [block.extended(0, len(misses)) for block in whole.blocks]
-    below = OwnBlock(wanted.x[:, None], lifted[:, None]).extended(len(whole.residuals), 0)
-    return Rows(
-        jnp.concatenate([whole.residuals, misses]),
-        jnp.concatenate([whole.small, small_rows]),
-        whole.responses,
-        whole.slopes,
-        [*above, below],
-    )
+    misses, (small_rows, head_rows, lifted) = jax.lax.map(one, wanted, batch_size=chunk_of(wanted.x.shape))
+    block = OwnBlock(wanted.x[:, None], lifted[:, None])
+    below = Jacobian(small_rows, head_blocks(model, wanted.mu, head_rows), [block])
+    residuals = jnp.concatenate([whole.residuals, misses])
+    return Rows(residuals, whole.jacobian.above(below), whole.responses, whole.slopes)
 
 
-def directional_rows(
-    objective: Objective, model: Model, batch: Batch, key: Key
-) -> tuple[Float[Array, "N"], Float[Array, "N P"]]:
+def directional_rows(objective: Objective, model: Model, batch: Batch, key: Key) -> tuple[Float[Array, "N"], Jacobian]:
     """v·∇ₓr_n along one normal direction a pair, in units in which it starts at one, and its derivatives by the weights
     after the lift."""
     points, parameters, keys = objective.pairs(batch, key)
-    small, weight = split(model)
+    small, _ = split(model)
     draws = jax.random.split(jax.random.fold_in(key, 1), points.shape[0])
 
-    def one(sample: tuple[Point, Parameter, Key, Key]) -> tuple[Scalar, Array]:
+    def one(sample: tuple[Point, Parameter, Key, Key]) -> tuple[Scalar, Array, list[Array]]:
         x, mu, sample_key, draw = sample
         v = jax.random.normal(draw, x.shape, x.dtype)
 
-        def along(arrays: Model) -> Scalar:
-            network = join(model, arrays, weight)
+        def along(arrays: Model, added: list[Array]) -> Scalar:
+            network = probed(model, arrays, added)
             r = lambda place: residual(network, objective.family, objective.estimator, place, mu, sample_key)
             return jax.jvp(r, (x,), (v,))[1] / objective.slope_scale
 
-        value, row = jax.value_and_grad(along)(small)
-        return value, ravel_pytree(row)[0]
+        value, (row, head_row) = jax.value_and_grad(along, argnums=(0, 1))(small, head_probes(model))
+        return value, ravel_pytree(row)[0], head_row
 
-    return jax.lax.map(one, (points, parameters, keys, draws), batch_size=chunk_of(points.shape))
+    samples = (points, parameters, keys, draws)
+    values, small_rows, head_rows = jax.lax.map(one, samples, batch_size=chunk_of(points.shape))
+    return values, Jacobian(small_rows, head_blocks(model, parameters, head_rows), [])
 
 
 def _lifted(objective: Objective, model: Model, x: Point, mu: Parameter, key: Key) -> Lifted:

@@ -16,16 +16,15 @@ with the same p for every coordinate i, so all d least-squares problems share on
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.objective import Batch, Objective
 from prism.shapes import Scalar
-from prism.training.factored import Block, kernel
+from prism.training.jacobian import Jacobian, Weights
 from prism.training.optimisers import Optimiser, StepInfo
-from prism.training.rows import Rows, directional_rows, join, rows, split
+from prism.training.rows import Rows, directional_rows, rows
 
 REVIEW = 5
 """Steps between two looks at how well the last one did what the linear model foretold."""
@@ -34,10 +33,9 @@ ATTEMPTS = 8
 
 
 class SpringState(eqx.Module):
-    """Momentum of both blocks, and the two quantities that adapt."""
+    """Momentum, with a lift where that is in the kernel, and the two quantities that adapt."""
 
-    momentum: Float[Array, "P"]
-    lift_momentum: Float[Array, "coordinates width"]
+    momentum: Weights
     damping: Scalar
     slope_rate: Scalar
     count: Int[Array, ""]
@@ -65,11 +63,9 @@ class Spring(Optimiser[SpringState]):
             raise InputError("rows of slopes know the weights after the lift alone; leave the lift out of the kernel")
 
     def init(self, model: Model) -> SpringState:
-        small, weight = split(model)
-        flat, _ = ravel_pytree(small)
+        still = jax.tree.map(jnp.zeros_like, Weights.of(model))
         return SpringState(
-            jnp.zeros_like(flat),
-            jnp.zeros_like(weight) if self.in_kernel else jnp.zeros((0, weight.shape[1]), weight.dtype),
+            still if self.in_kernel else still.without_lift(),
             jnp.full((), self.damping),
             jnp.full((), self.slope_rate),
             jnp.zeros((), jnp.int32),
@@ -84,54 +80,48 @@ class Spring(Optimiser[SpringState]):
         target = r
         if objective.independent:
             target = r.at[:count].set(objective.residuals(model, batch, second).reshape(-1))
-        momentum, lift_momentum, damping = self._natural(
-            *self._system(objective, model, batch, batch_rows, target), state
-        )
-        small, weight = split(model)
-        flat, unravel = ravel_pytree(small)
-        change, lift_change = -self.rate * decay * momentum, jnp.zeros_like(weight)
-        if self.in_kernel:
-            lift_change = -self.rate * decay * lift_momentum
-        shrink = _shrink(flat, change, self.bound)
-        change, lift_change = shrink * change, shrink * lift_change
+        momentum, damping = self._natural(*self._system(objective, model, batch, batch_rows, target), state)
+        weights = Weights.of(model)
+        change = self._change(weights, momentum, decay)
         if self.slopes:
-            lift_change = lift_change - decay * state.slope_rate * self._slope_step(batch_rows)
-        after = join(model, unravel(flat + change), weight + lift_change)
+            slope_change = -decay * state.slope_rate * self._slope_step(batch_rows)
+            change = eqx.tree_at(lambda c: c.lift, change, change.lift + slope_change)
+        after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(r * target) / count
-        finite = jnp.isfinite(loss) & jnp.isfinite(jnp.sum(change**2)) & jnp.isfinite(jnp.sum(lift_change**2))
-        now = SpringState(momentum, lift_momentum, damping, state.slope_rate, state.count + 1)
+        finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))
+        now = SpringState(momentum, damping, state.slope_rate, state.count + 1)
         due = (now.count % REVIEW == 0) | (now.count < REVIEW)
-        foretold = r + batch_rows.small @ change + _push(batch_rows.blocks, lift_change)
-        review = lambda s: self._review(objective, after, batch, batch_rows, foretold[:count], s)
+        foretold = (r + batch_rows.jacobian.push(change))[:count]
+        review = lambda s: self._review(objective, after, batch, batch_rows, foretold, s)
         return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
 
     def _system(
         self, objective: Objective, model: Model, batch: Batch, batch_rows: Rows, target: Float[Array, "M"]
-    ) -> tuple[Float[Array, "R P"], list[Block], Float[Array, "R"]]:
-        """The rows by the weights after the lift and by the lift, and the target; with slopes as more of them."""
+    ) -> tuple[Jacobian, Float[Array, "R"]]:
+        """The rows by what is in the kernel, and the target; with slopes as more of them."""
+        jacobian = batch_rows.jacobian if self.in_kernel else batch_rows.jacobian.without_lift()
         if not self.slope_rows:
-            return batch_rows.small, batch_rows.blocks, target
-        slopes, slope_rows = directional_rows(objective, model, batch, jax.random.split(batch.key)[0])
-        return jnp.concatenate([batch_rows.small, slope_rows]), [], jnp.concatenate([target, slopes])
+            return jacobian, target
+        slopes, below = directional_rows(objective, model, batch, jax.random.split(batch.key)[0])
+        return jacobian.above(below), jnp.concatenate([target, slopes])
 
-    def _natural(
-        self, small: Float[Array, "R P"], blocks: list[Block], target: Float[Array, "R"], state: SpringState
-    ) -> tuple[Float[Array, "P"], Float[Array, "coordinates width"], Scalar]:
+    def _natural(self, jacobian: Jacobian, target: Float[Array, "R"], state: SpringState) -> tuple[Weights, Scalar]:
         """φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ), in units where J carries no 1/√N."""
-        count = target.shape[0]
-        matrix, along = small @ small.T, small @ state.momentum
-        if self.in_kernel:
-            matrix = matrix + kernel(blocks)
-            along = along + _push(blocks, state.lift_momentum)
-        level = jnp.maximum(jnp.trace(matrix) / count, jnp.finfo(matrix.dtype).tiny)
-        solution, damping = damped_solve(matrix / level, target - self.momentum * along, state.damping)
-        solution = solution / level
-        lift_momentum = state.lift_momentum
-        if self.in_kernel:
-            height = lift_momentum.shape[0]
-            pulled = sum(block.pull(solution, height) for block in blocks)
-            lift_momentum = self.momentum * lift_momentum + pulled
-        return self.momentum * state.momentum + small.T @ solution, lift_momentum, damping
+        matrix = jacobian.kernel()
+        level = jnp.maximum(jnp.trace(matrix) / target.shape[0], jnp.finfo(matrix.dtype).tiny)
+        missed = target - self.momentum * jacobian.push(state.momentum)
+        solution, damping = damped_solve(matrix / level, missed, state.damping)
+        pulled = jacobian.pull(solution / level, state.momentum)
+        return jax.tree.map(lambda old, new: self.momentum * old + new, state.momentum, pulled), damping
+
+    def _change(self, weights: Weights, momentum: Weights, decay: Scalar) -> Weights:
+        """−η φ, within the bound; a lift that is not in the kernel stays."""
+        allowed = self.bound * weights.norm()
+        length = self.rate * decay * momentum.norm()
+        shrink = jnp.minimum(1.0, allowed / jnp.maximum(length, jnp.finfo(length.dtype).tiny))
+        lift = momentum.lift if self.in_kernel else jnp.zeros_like(weights.lift)
+        whole = Weights(momentum.small, momentum.heads, lift)
+        return jax.tree.map(lambda phi: -self.rate * decay * shrink * phi, whole)
 
     def _slope_step(self, batch_rows: Rows) -> Float[Array, "coordinates width"]:
         """(∇r)ᵀ (P Pᵀ + λI)⁻¹ P."""
@@ -192,13 +182,3 @@ def damped_solve(
     first = (attempt(damping), damping, jnp.zeros((), jnp.int32))
     solution, level, _ = jax.lax.while_loop(failed, again, first)
     return solution, level
-
-
-def _push(blocks: list[Block], matrix: Float[Array, "coordinates width"]) -> Float[Array, "N"]:
-    return jnp.asarray(sum(block.push(matrix) for block in blocks))
-
-
-def _shrink(weights: Float[Array, "P"], change: Float[Array, "P"], bound: float) -> Scalar:
-    """The factor that keeps |change| ≤ bound · |weights|."""
-    allowed = bound * jnp.linalg.norm(weights)
-    return jnp.minimum(1.0, allowed / jnp.maximum(jnp.linalg.norm(change), jnp.finfo(change.dtype).tiny))
