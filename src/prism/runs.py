@@ -18,6 +18,7 @@ from prism.objective import Objective, Sampling, Slopes, calibrate
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.settings import Completed, Settings
+from prism.shapes import Key
 from prism.solution import Solution
 from prism.streams import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
 from prism.training.advance import TrainingState
@@ -133,15 +134,20 @@ def _prepare(family: Family, settings: Completed, record: Record | None, begun: 
     return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
 
 
-@eqx.filter_jit
 def first_state(family: Family, settings: Completed) -> TrainingState:
     """A network in the units of the problem, before the first step."""
-    model = Model.create(settings.architecture, family.domain, family.parameters, stream(settings.seed, MODEL))
+    keys = [stream(settings.seed, purpose) for purpose in (MODEL, CALIBRATION, TRAINING)]
+    return _state_from(family, replace(settings, seed=0), *keys)
+
+
+@eqx.filter_jit
+def _state_from(family: Family, settings: Completed, first: Key, calibration: Key, training: Key) -> TrainingState:
+    model = Model.create(settings.architecture, family.domain, family.parameters, first)
     few = settings.with_points(min(settings.sampling.points, CALIBRATION_POINTS)).sampling
     objective = Objective(family, settings.estimator, jnp.ones(()), few, settings.independent, settings.slopes)
-    model, objective = calibrate(model, objective, stream(settings.seed, CALIBRATION))
+    model, objective = calibrate(model, objective, calibration)
     objective = replace(objective, sampling=settings.sampling)
-    return TrainingState.create(model, settings.optimiser, objective, stream(settings.seed, TRAINING))
+    return TrainingState.create(model, settings.optimiser, objective, training)
 
 
 def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:

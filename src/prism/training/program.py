@@ -1,5 +1,6 @@
 """`advance`, compiled ahead of time: its memory is known, and judged, before anything is allocated."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from prism.training.memory import SHARE, available_bytes, compiled_bytes
 from prism.training.optimisers import Optimiser
 
 GIBIBYTE = 1024.0**3
+KEPT = 8
+"""Compiled programs that are kept: other seeds of a problem, and other lengths of a run, share one."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,12 @@ class Program:
 
     @staticmethod
     def compile(shapes: TrainingState, optimiser: Optimiser) -> "Program":
-        """From a state, or from its shapes alone."""
+        """From a state, or from its shapes alone; a program like one of the last few is not compiled again."""
         arrays, static = eqx.partition(shapes, lambda leaf: eqx.is_array(leaf) or _is_shape(leaf))
-
-        def run(arrays, count, horizon):
-            after, loss = advance(eqx.combine(arrays, static), optimiser, count, horizon)
-            return eqx.filter(after, eqx.is_array), loss
-
-        count, horizon = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float32)
-        return Program(jax.jit(run, donate_argnums=0).lower(arrays, count, horizon).compile(), static)
+        leaves, structure = jax.tree.flatten(arrays)
+        kinds = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        constants, frame = jax.tree.flatten(static)
+        return Program(_compiled(optimiser, structure, kinds, frame, tuple(constants)), static)
 
     def __call__(self, state: TrainingState, count: int, horizon: float) -> tuple[TrainingState, jax.Array]:
         arrays = eqx.filter(state, eqx.is_array)
@@ -43,6 +43,20 @@ class Program:
     @property
     def gibibytes(self) -> float:
         return compiled_bytes(self.compiled) / GIBIBYTE
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _compiled(optimiser: Optimiser, structure: Any, kinds: tuple, frame: Any, constants: tuple) -> jax.stages.Compiled:
+    """`advance` for arrays of these shapes and types; everything else that it reads is in the key."""
+    arrays = jax.tree.unflatten(structure, [jax.ShapeDtypeStruct(*kind) for kind in kinds])
+    static = jax.tree.unflatten(frame, constants)
+
+    def run(arrays, count, horizon):
+        after, loss = advance(eqx.combine(arrays, static), optimiser, count, horizon)
+        return eqx.filter(after, eqx.is_array), loss
+
+    count, horizon = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float32)
+    return jax.jit(run, donate_argnums=0).lower(arrays, count, horizon).compile()
 
 
 def compile_within_memory(
