@@ -1,5 +1,7 @@
 """The natural gradient: its factored kernel against the plain one, and what it finds against closed forms."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 import prism
 from prism.estimators import Coordinates, Exact, Gaussian, Gram, Rademacher
 from prism.families import SineGordon
-from prism.networks import NONE, Architecture, Model
+from prism.networks import CONCAT, NONE, Architecture, Model
 from prism.objective import Batch, Objective, Sampling
 from prism.runs import execute, first_state
 from prism.settings import Settings
@@ -87,8 +89,19 @@ def _kernel(rows):
 
 @pytest.mark.parametrize(("family", "estimator", "crossed"), CASES.values(), ids=CASES)
 def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed):
-    model = network(family.domain)
     objective = Objective(family, estimator, jnp.asarray(3.0), Sampling(4, 2 if crossed else 4, crossed))
+    compare_with_plain(objective, network(family.domain))
+
+
+@pytest.mark.parametrize("modulation", [CONCAT, NONE], ids=["concat", "none"])
+def test_a_network_with_one_head_or_none_is_factored_too(modulation):
+    family = Terms(BALL, {"lap": prism.Laplacian()})
+    objective = Objective(family, Coordinates(2), jnp.asarray(3.0), Sampling(4, 4))
+    compare_with_plain(objective, network(BALL, replace(NARROW, modulation=modulation)))
+
+
+def compare_with_plain(objective: Objective, model: Model) -> None:
+    """Kernel, Jᵀc and Jδ against the Jacobian that reverse differentiation writes out."""
 
     @jax.jit
     def compare():

@@ -14,8 +14,8 @@ from prism.training.loop import Budget
 from prism.training.optimisers import Adam
 from prism.training.spring import Spring
 
-DIMENSIONS, FULL_DIMENSIONS = (1_000,), (100, 1_000, 10_000)
-SECONDS, FULL_SECONDS = 10.0, 60.0
+DIMENSIONS, FULL_DIMENSIONS = (100,), (100, 1_000, 10_000)
+SECONDS, FULL_SECONDS = 20.0, 60.0
 
 
 def trials(family: TwoBodyFamily) -> list[Trial]:

@@ -30,8 +30,8 @@ from prism.training.advance import TrainingState
 from prism.training.optimisers import Adam
 from prism.training.program import Program
 
-DIMENSION, DRAWS = 100, 64
-STEPS, FULL_STEPS = 500, 5_000
+DIMENSION, DRAWS = 100, 32
+STEPS, FULL_STEPS = 300, 5_000
 PLACES, MIDDLE, EDGE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 0.5, 1.0
 """Along the diagonal: 0 and 1 are corners of the box."""
 EQUATIONS = {
