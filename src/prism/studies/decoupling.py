@@ -20,7 +20,7 @@ from prism.training.optimisers import Adam
 from prism.training.program import Program
 
 DIMENSIONS, FULL_DIMENSIONS = (100, 1_000, 10_000), (100, 1_000, 10_000, 100_000)
-ROUNDS, ROUND_SECONDS = 5, 0.5
+ROUNDS, ROUND_SECONDS = 11, 0.5
 
 
 class Entrant:
