@@ -16,6 +16,7 @@ from prism.solution import Solution
 from prism.studies import (
     decoupling,
     estimators,
+    in_beta,
     inversion,
     modulation,
     motivation,
@@ -54,7 +55,7 @@ def short_trials(monkeypatch):
     monkeypatch.setattr(Trial, "run", run)
     for study in (modulation, motivation, sampling, transfer, variance):
         monkeypatch.setattr(study, "SEEDS", (0,))
-        monkeypatch.setattr(study, "DIMENSION", 6)
+    monkeypatch.setattr(in_beta, "DIMENSION", 6)
 
 
 def short(study, **globals_):

@@ -7,31 +7,19 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from prism.studies.trials import (
-    DIMENSION,
-    MODULATIONS,
-    SEEDS,
-    Row,
-    Study,
-    Tell,
-    Trial,
-    averaged,
-    changed,
-    problem_in_beta,
-    steps,
-)
-from prism.training.loop import Budget
+from prism.studies import in_beta
+from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, Trial, averaged, changed
 
 
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each modulation and seed."""
     rows: list[Row] = []
     for seed in SEEDS:
-        family = problem_in_beta(DIMENSION, seed=seed)
+        family = in_beta.problem(seed=seed)
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
             trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
-            report = trial.run(family, Budget(steps=steps(full))).report()
+            report = trial.run(family, in_beta.budget(full)).report()
             errors = {"relative L2": report["relative_l2"], "μ-blind": report["mu_blind_error"]}
             rows.append(
                 {"modulation": name, "seed": seed, "steps": report["steps"], **errors, "skill": report["skill"]}
@@ -57,7 +45,7 @@ def figure(rows: Sequence[Row]) -> Figure:
     for position, line in enumerate(lines):
         axis.errorbar(position, line["skill"], yerr=line["± skill"], fmt="o", capsize=4, color="#2a5d9f")
     axis.axhline(1.0, color="#c44e52", ls="--", label="μ-blind")
-    axis.set(ylabel="skill (lower is better)", yscale="log", title=f"Sine-Gordon in β, {DIMENSION} dimensions")
+    axis.set(ylabel="skill (lower is better)", yscale="log", title=f"Sine-Gordon in β, {in_beta.DIMENSION} dimensions")
     axis.set_xticks(range(len(lines)), [line["modulation"] for line in lines])
     axis.legend(fontsize=8)
     return drawn

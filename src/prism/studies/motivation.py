@@ -10,22 +10,8 @@ import numpy as np
 
 from prism.networks import CONCAT, NONE
 from prism.settings import Settings
-from prism.studies.trials import (
-    DIMENSION,
-    SEEDS,
-    Row,
-    Study,
-    Tell,
-    Trial,
-    averaged,
-    changed,
-    errors_over_beta,
-    problem_at_beta,
-    problem_in_beta,
-    rows_over_beta,
-    steps,
-)
-from prism.training.loop import Budget
+from prism.studies import in_beta
+from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, changed
 
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
 METHODS = ("PRISM", "concat", "retrain")
@@ -36,21 +22,21 @@ def run(full: bool, tell: Tell) -> list[Row]:
     rows: list[Row] = []
     for seed in SEEDS:
         tell(f"seed {seed}")
-        rows += _methods(seed, steps(full))
+        rows += _methods(seed, full)
     return rows
 
 
-def _methods(seed: int, total: int) -> list[Row]:
+def _methods(seed: int, full: bool) -> list[Row]:
     """Both networks in β at every β, and one for each."""
-    family = problem_in_beta(DIMENSION, seed=seed)
+    family = in_beta.problem(seed=seed)
     concat = changed(family, seed, modulation=CONCAT, affine=0)
     rows: list[Row] = []
     for trial in (Trial("PRISM", Settings(seed=seed)), Trial("concat", concat)):
-        rows += rows_over_beta("method", trial, family, Budget(steps=total), BETAS)
+        rows += in_beta.rows_over("method", trial, family, in_beta.budget(full), BETAS)
     for beta in BETAS:
-        alone = problem_at_beta(DIMENSION, beta, seed)
+        alone = in_beta.problem_at(beta, seed)
         trial = Trial("retrain", changed(alone, seed, modulation=NONE))
-        rows += rows_over_beta("method", trial, alone, Budget(steps=total // len(BETAS)), (beta,))
+        rows += in_beta.rows_over("method", trial, alone, in_beta.budget(full, len(BETAS)), (beta,))
     return rows
 
 
@@ -64,4 +50,4 @@ def finding(rows: Sequence[Row]) -> str:
     return f"Mean relative L2 over {len(BETAS)} β and seeds, as many steps in total: {parts}."
 
 
-STUDY = Study(run, lambda rows: errors_over_beta(rows, "method", "as many steps for each method"), summary, finding)
+STUDY = Study(run, lambda rows: in_beta.errors_over(rows, "method", "as many steps for each method"), summary, finding)

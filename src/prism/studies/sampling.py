@@ -6,20 +6,8 @@ import numpy as np
 
 from prism.parameters import LogUniform, Uniform
 from prism.settings import Settings
-from prism.studies.trials import (
-    DIMENSION,
-    SEEDS,
-    Row,
-    Study,
-    Tell,
-    Trial,
-    averaged,
-    errors_over_beta,
-    problem_in_beta,
-    rows_over_beta,
-    steps,
-)
-from prism.training.loop import Budget
+from prism.studies import in_beta
+from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged
 
 BETAS = tuple(float(value) for value in np.geomspace(0.1, 10.0, 9))
 LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.1, 10.0))}
@@ -28,12 +16,12 @@ LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each law, seed and β."""
     rows: list[Row] = []
-    budget = Budget(steps=steps(full))
+    budget = in_beta.budget(full)
     for seed in SEEDS:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")
-            trial, family = Trial(name, Settings(seed=seed)), problem_in_beta(DIMENSION, space, seed)
-            rows += rows_over_beta("law", trial, family, budget, BETAS)
+            trial, family = Trial(name, Settings(seed=seed)), in_beta.problem(space, seed)
+            rows += in_beta.rows_over("law", trial, family, budget, BETAS)
     return rows
 
 
@@ -50,4 +38,4 @@ def finding(rows: Sequence[Row]) -> str:
     return f"Mean relative L2 over seeds and β. {'; '.join(parts)}."
 
 
-STUDY = Study(run, lambda rows: errors_over_beta(rows, "law", "how β is drawn while training"), summary, finding)
+STUDY = Study(run, lambda rows: in_beta.errors_over(rows, "law", "how β is drawn while training"), summary, finding)

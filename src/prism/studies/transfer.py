@@ -7,22 +7,8 @@ from matplotlib.figure import Figure
 from prism.networks import NONE
 from prism.parameters import LogUniform
 from prism.settings import Settings
-from prism.studies.trials import (
-    DIMENSION,
-    SEEDS,
-    Row,
-    Study,
-    Tell,
-    Trial,
-    averaged,
-    changed,
-    errors_over_beta,
-    problem_at_beta,
-    problem_in_beta,
-    rows_over_beta,
-    steps,
-)
-from prism.training.loop import Budget
+from prism.studies import in_beta
+from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, changed
 
 LOW, HIGH = 0.3, 3.0
 FIXED = (0.5, 2.0)
@@ -32,16 +18,16 @@ BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
 def run(full: bool, tell: Tell) -> list[Row]:
     """One row for each solver, seed and β it is asked at."""
     rows: list[Row] = []
-    budget = Budget(steps=steps(full))
+    budget = in_beta.budget(full)
     for seed in SEEDS:
-        family = problem_in_beta(DIMENSION, LogUniform(beta=(LOW, HIGH)), seed)
+        family = in_beta.problem(LogUniform(beta=(LOW, HIGH)), seed)
         solvers = [("PRISM", family, Settings(seed=seed))]
         for beta in FIXED:
-            alone = problem_at_beta(DIMENSION, beta, seed)
+            alone = in_beta.problem_at(beta, seed)
             solvers.append((f"fixed at {beta:g}", alone, changed(alone, seed, modulation=NONE)))
         for name, trained, settings in solvers:
             tell(f"{name}, seed {seed}")
-            rows += rows_over_beta("solver", Trial(name, settings), trained, budget, BETAS)
+            rows += in_beta.rows_over("solver", Trial(name, settings), trained, budget, BETAS)
     return [{**row, "region": region(row["β"])} for row in rows]
 
 
@@ -62,7 +48,7 @@ def finding(rows: Sequence[Row]) -> str:
 
 def figure(rows: Sequence[Row]) -> Figure:
     """Error over β of each solver; the space that PRISM was trained on is shaded."""
-    drawn = errors_over_beta(rows, "solver", "zero-shot transfer")
+    drawn = in_beta.errors_over(rows, "solver", "zero-shot transfer")
     drawn.axes[0].axvspan(LOW, HIGH, color="#dddddd", zorder=0)
     return drawn
 

@@ -8,20 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from prism.evaluation import errors_at
-from prism.families import SineGordon, SineGordonBeta
+from prism.families import SineGordon
 from prism.families.family import Family
 from prism.families.two_body import TwoBodyFamily
 from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
-from prism.parameters import LogUniform, ParameterSpace
 from prism.runs import Outcome, execute
 from prism.settings import Settings
-from prism.streams import EVALUATION, PROBLEM, stream
+from prism.streams import PROBLEM, stream
 from prism.training.loop import Budget
 
 Row = dict[str, Any]
@@ -30,8 +26,6 @@ Tell = Callable[[str], None]
 
 SEEDS = (0, 1, 2)
 """Of problem, network and sampling, in every study that has error bars."""
-DIMENSION = 20
-"""Of the studies in β."""
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 
@@ -61,24 +55,9 @@ class Trial:
         return outcome
 
 
-def steps(full: bool) -> int:
-    """Of one training of a study in β."""
-    return 1_000 if full else 100
-
-
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
     """The benchmark of the studies: Sine-Gordon with the two-body solution."""
     return SineGordon.create(dimension, stream(seed, PROBLEM), scaled)
-
-
-def problem_in_beta(dimension: int, parameters: ParameterSpace | None = None, seed: int = 0) -> TwoBodyFamily:
-    """Sine-Gordon whose β spans two orders of magnitude."""
-    return SineGordonBeta.create(dimension, stream(seed, PROBLEM), parameters=parameters)
-
-
-def problem_at_beta(dimension: int, beta: float, seed: int = 0) -> TwoBodyFamily:
-    """The same for one β alone, as a solver for one parameter sees it."""
-    return problem_in_beta(dimension, LogUniform(beta=(beta * (1 - 1e-4), beta * (1 + 1e-4))), seed)
 
 
 def changed(family: Family, seed: int = 0, **changes: object) -> Settings:
@@ -100,30 +79,6 @@ def averaged(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> list[Row]
             line |= {column: float(values.mean()), f"± {column}": float(values.std(ddof=min(1, len(values) - 1)))}
         table.append({**line, "seeds": len(group)})
     return table
-
-
-def rows_over_beta(group: str, trial: Trial, family: Family, budget: Budget, betas: Sequence[float]) -> list[Row]:
-    """The trial trained on the family, and one row for each β with its error, under the trial's name and seed."""
-    seed, model = trial.settings.seed, trial.run(family, budget).solution.model
-    errors = errors_at(model, family, jnp.asarray(betas)[:, None], stream(seed, EVALUATION))
-    labels: Row = {group: trial.name, "seed": seed}
-    return [{**labels, "β": beta, "relative L2": float(error)} for beta, error in zip(betas, errors, strict=True)]
-
-
-def errors_over_beta(rows: Rows, group: str, title: str) -> Figure:
-    """Mean error over β with its deviation over seeds, one curve for each member of a group, both logarithmic."""
-    drawn = Figure(figsize=(6.0, 4.0), layout="constrained")
-    axis, lines = drawn.subplots(), averaged(rows, [group, "β"], ["relative L2"])
-    for name in dict.fromkeys(line[group] for line in lines):
-        here = [line for line in lines if line[group] == name]
-        betas, errors, deviations = ([line[c] for line in here] for c in ("β", "relative L2", "± relative L2"))
-        axis.errorbar(betas, errors, yerr=deviations, fmt="o-", capsize=3, label=name)
-    axis.set(xscale="log", yscale="log", xlabel="β", ylabel="relative L2 error", title=title)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.legend(fontsize=8)
-    return drawn
 
 
 def markdown(rows: Sequence[Mapping[str, object]]) -> str:

@@ -3,7 +3,7 @@
     V_r(μ) = E (r − E r)²,     V_g(μ) = E |g − E g|²,     over draws of 16 coordinates at the same points,
 
 r the residual and g the gradient of the loss at μ, of a network trained for a while. μ goes along the diagonal of the
-box and as far again beyond it; growth is against the middle of the box, in powers of ten (paper, section 5.2).
+box and as far again beyond it; growth is against the middle of the box, in powers of ten (paper, section 5.3).
 |E g|², which tells how much of V_g comes from a larger residual alone, is measured beside them.
 """
 
@@ -101,14 +101,13 @@ def _noise(state: TrainingState, batch: Batch, keys: Keys) -> Float[Array, "meas
 
 def summary(rows: Sequence[Row]) -> list[Row]:
     """For each equation and modulation the growth from the middle to the upper corner and beyond it, over seeds."""
-    by = ["equation", "modulation"]
-    table: list[Row] = []
-    for place, name in ((EDGE, "at the corner"), (PLACES[-1], "beyond")):
-        here = averaged([row for row in rows if row["place"] == place], by, MEASURES)
-        told = [{f"{m} {name}": f"{line[m]:+.2f} ± {line[f'± {m}']:.2f}" for m in MEASURES} for line in here]
-        labelled = [{key: line[key] for key in by} | columns for line, columns in zip(here, told, strict=True)]
-        table = [a | b for a, b in zip(table, labelled, strict=True)] if table else labelled
-    return table
+    ends, table = {EDGE: "at the corner", PLACES[-1]: "beyond"}, {}
+    for line in averaged(rows, ["equation", "modulation", "place"], MEASURES):
+        if (name := ends.get(line["place"])) is not None:
+            labels = {key: line[key] for key in ("equation", "modulation")}
+            told = {f"{m} {name}": f"{line[m]:+.2f} ± {line[f'± {m}']:.2f}" for m in MEASURES}
+            table.setdefault(tuple(labels.values()), labels).update(told)
+    return list(table.values())
 
 
 def finding(rows: Sequence[Row]) -> str:

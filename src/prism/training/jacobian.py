@@ -34,18 +34,18 @@ class Weights(eqx.Module):
 
     @staticmethod
     def of(model: Model) -> "Weights":
-        small, heads = split(model)
         none = jnp.zeros((model.generator.weights[-1].shape[1], 0), model.lift.weight.dtype)
-        return Weights(ravel_pytree(small)[0], jnp.concatenate([none, *heads], axis=1), model.lift.weight)
+        heads = jnp.concatenate([none, *_heads(model.generator)], axis=1)
+        return Weights(ravel_pytree(small_arrays(model))[0], heads, model.lift.weight)
 
     def without_lift(self) -> "Weights":
         return Weights(self.small, self.heads, self.lift[:0])
 
     def put(self, model: Model) -> Model:
         """The model with these weights."""
-        small, old = split(model)
-        heads = jnp.split(self.heads, len(old), axis=1) if old else []
-        whole = _with_heads(eqx.combine(ravel_pytree(small)[1](self.small), model), heads)
+        count, unravel = len(_heads(model.generator)), ravel_pytree(small_arrays(model))[1]
+        heads = jnp.split(self.heads, count, axis=1) if count else []
+        whole = _with_heads(eqx.combine(unravel(self.small), model), heads)
         return eqx.tree_at(lambda m: m.lift.weight, whole, self.lift)
 
     def norm(self) -> Scalar:
@@ -104,11 +104,10 @@ class Probed(eqx.Module):
         return embedding @ self.head + self.added
 
 
-def split(model: Model) -> tuple[Model, list[Heads]]:
-    """The arrays but for the lift's matrix and the heads, and the heads that are there."""
+def small_arrays(model: Model) -> Model:
+    """The arrays but for the lift's matrix and the heads."""
     arrays = eqx.filter(model, eqx.is_array)
-    small = eqx.tree_at(lambda m: (m.lift.weight, *_heads(m.generator)), arrays, replace_fn=lambda _: None)
-    return small, _heads(model.generator)
+    return eqx.tree_at(lambda m: (m.lift.weight, *_heads(m.generator)), arrays, replace_fn=lambda _: None)
 
 
 def probed(model: Model, small: Model, added: Sequence[Array]) -> Model:

@@ -17,7 +17,7 @@ from prism.objective import Batch, Objective
 from prism.residuals import decompositions, frames, residual
 from prism.shapes import Key, Parameter, Point, Scalar
 from prism.training.factored import OwnBlock, lift_blocks
-from prism.training.jacobian import Jacobian, head_blocks, head_probes, probed, split
+from prism.training.jacobian import Jacobian, head_blocks, head_probes, probed, small_arrays
 
 
 class Rows(eqx.Module):
@@ -33,7 +33,7 @@ class Rows(eqx.Module):
 def rows(objective: Objective, model: Model, batch: Batch, key: Key) -> Rows:
     """The rows of every pair of the batch and of every condition, in chunks so that memory is bounded."""
     points, parameters, keys = objective.pairs(batch, key)
-    small, _ = split(model)
+    small = small_arrays(model)
     shapes = jax.eval_shape(lambda: _lifted(objective, model, points[0], parameters[0], keys[0]))
     probe = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), (head_probes(model), shapes))
 
@@ -60,7 +60,7 @@ def rows(objective: Objective, model: Model, batch: Batch, key: Key) -> Rows:
 
 def _with_condition(whole: Rows, objective: Objective, model: Model, condition: Condition, wanted: Wanted) -> Rows:
     """Rows of √(weight N / N_c) (u − g), below those that are there: the sum of squares stays N times the loss."""
-    small, _ = split(model)
+    small = small_arrays(model)
     factor = (condition.weight * whole.slopes.shape[0] / condition.points) ** 0.5
     probe = (head_probes(model), jnp.zeros_like(model.lift.bias))
 
@@ -82,7 +82,7 @@ def directional_rows(objective: Objective, model: Model, batch: Batch, key: Key)
     """v·∇ₓr_n along one normal direction a pair, in units in which it starts at one, and its derivatives by the weights
     after the lift."""
     points, parameters, keys = objective.pairs(batch, key)
-    small, _ = split(model)
+    small = small_arrays(model)
     draws = jax.random.split(jax.random.fold_in(key, 1), points.shape[0])
 
     def one(sample: tuple[Point, Parameter, Key, Key]) -> tuple[Scalar, Array, list[Array]]:
