@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from prism.storage import write_file
+from prism.files.storage import write_file
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 MINUTES = {100: 5.0, 1_000: 5.0, 10_000: 5.0, 100_000: 20.0}

@@ -20,19 +20,19 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from prism.adaptation import HELD_OUT, POINTS, Tuning, fine_tune, step
 from prism.cli import main as prism
 from prism.cli.names import TUNABLE
 from prism.cli.predict import load_run
-from prism.evaluation import error_at
 from prism.families import SineGordon
-from prism.networks import Architecture, Model
+from prism.files.storage import write_file
+from prism.networks.model import Architecture, Model
+from prism.numerics.keys import EVALUATION, MODEL, PROBLEM, TUNING, stream
+from prism.numerics.least_squares import Levenberg
 from prism.reporting.records import environment
-from prism.solution import Solution
-from prism.storage import write_file
-from prism.streams import EVALUATION, MODEL, PROBLEM, TUNING, stream
+from prism.solution.evaluation import error_at
+from prism.solution.solution import Solution
+from prism.solution.tuning import HELD_OUT, POINTS, Tuning, fine_tune, step
 from prism.studies.trials import markdown
-from prism.training.levenberg import Levenberg
 
 OUTSIDE = ((2.0, 2.0), (2.5, 2.5), (1.5, 2.5), (2.5, 1.5), (1.75, 2.25))
 DIMENSIONS = (100, 100_000)

@@ -30,15 +30,16 @@ import jax.numpy as jnp
 from jax.experimental import jet
 from jaxtyping import Array
 
-from prism.estimators import Coordinates
+from prism.derivatives.estimators import Coordinates
 from prism.families import SineGordon
-from prism.networks import CONCAT, FILM, NONE, Architecture, Model
-from prism.objective import Batch, Sampling
+from prism.files.storage import write_file
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import CONCAT, FILM, NONE
+from prism.numerics.keys import PROBLEM, stream
+from prism.objective.objective import Batch, Sampling
 from prism.reporting.records import environment
-from prism.runs import first_state
-from prism.settings import Settings
-from prism.storage import write_file
-from prism.streams import PROBLEM, stream
+from prism.solving.runs import first_state
+from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.memory import compiled_bytes, peak_rss_megabytes
 from prism.training.optimisers import Adam

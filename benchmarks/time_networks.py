@@ -12,15 +12,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from prism.derivatives.taylor import Tanh
 from prism.families import Convection
-from prism.networks import Architecture
-from prism.objective import Sampling
+from prism.files.storage import write_file
+from prism.networks.model import Architecture
+from prism.numerics.keys import PROBLEM, stream
+from prism.objective.objective import Sampling
 from prism.reporting.records import environment
-from prism.settings import Settings
-from prism.storage import write_file
-from prism.streams import PROBLEM, stream
+from prism.solving.settings import Settings
 from prism.studies.trials import Trial, markdown
-from prism.taylor import Tanh
 from prism.training.loop import Budget
 
 COLUMNS = ("steps", "seconds_per_step", "relative_l2", "trivial_error", "mu_blind_error", "skill")

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 import prism
-from prism.networks import Model
-from prism.residuals import derivatives
+from prism.networks.model import Model
+from prism.objective.residuals import derivatives
 
 
 class JustTheLaplacian(prism.Family):

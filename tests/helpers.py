@@ -13,23 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from prism.constraints import Constraint, HardConstraint, vanishing
-from prism.domains import Ball, Domain, TimeCylinder
-from prism.estimators import Coordinates, Exact, Gaussian, Rademacher
-from prism.families import (
-    AllenCahn,
-    Convection,
-    ConvectionDiffusion,
-    Family,
-    Poisson,
-    Reaction,
-    ReactionDiffusion,
-    SineGordon,
-    SineGordonBeta,
-)
-from prism.families.two_body import TwoBodyFamily
-from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT, Architecture, Model, ModulationSettings
-from prism.operators import (
+from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Rademacher
+from prism.derivatives.operators import (
     Biharmonic,
     Directional,
     GradientNormSquared,
@@ -39,8 +24,24 @@ from prism.operators import (
     TimeDerivative,
     WeightedTrace,
 )
-from prism.parameters import ParameterSpace, Uniform
-from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.derivatives.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.families import (
+    AllenCahn,
+    Convection,
+    ConvectionDiffusion,
+    Poisson,
+    Reaction,
+    ReactionDiffusion,
+    SineGordon,
+    SineGordonBeta,
+)
+from prism.families.two_body import TwoBodyFamily
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
+from prism.problem.constraints import Constraint, HardConstraint, vanishing
+from prism.problem.domains import Ball, Domain, TimeCylinder
+from prism.problem.family import Family
+from prism.problem.parameters import ParameterSpace, Uniform
 
 KEY = jax.random.key(20240607)
 D = 5

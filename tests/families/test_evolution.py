@@ -8,12 +8,12 @@ import pytest
 from helpers import EVOLUTION_FAMILIES, KEY, D, close, name_of, samples, small_model
 
 from prism.errors import InputError
-from prism.evaluation import evaluate
 from prism.families import Convection, ReactionDiffusion
 from prism.families.evolution import turned, turning
-from prism.families.validation import check_family
-from prism.networks import Architecture, Model
-from prism.residuals import solution_value
+from prism.networks.model import Architecture, Model
+from prism.objective.residuals import solution_value
+from prism.problem.checks import check_family
+from prism.solution.evaluation import evaluate
 
 every_family = pytest.mark.parametrize("family", EVOLUTION_FAMILIES, ids=name_of)
 KINDS = [type(family) for family in EVOLUTION_FAMILIES]

@@ -20,9 +20,11 @@ from helpers import (
     small_model,
 )
 
-from prism.directions import Decomposition, Dense
-from prism.estimators import Exact
-from prism.networks import FILM, NONE, Architecture, Lift, Model
+from prism.derivatives.directions import Decomposition, Dense
+from prism.derivatives.estimators import Exact
+from prism.networks.lift import Lift
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import FILM, NONE
 
 SPACE = Terms.parameters
 X, MU = samples(BALL, 4), samples(SPACE, 3)

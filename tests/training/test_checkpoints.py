@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from prism import storage
 from prism.errors import CorruptedFile, InputError
+from prism.files import storage
 from prism.training.checkpoints import Checkpoints
 
 FILES = ["state.safetensors", "record.json", "manifest.json"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prism import storage
+from prism.files import storage
 
 SOURCE = Path(__file__).parents[2] / "src"
 SOLVE = ["solve", "allen-cahn", "--dim", "6", "--width", "8", "--lift-width", "8", "--depth", "2", "--points", "4"]

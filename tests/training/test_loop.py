@@ -13,12 +13,12 @@ from helpers import KEY
 import prism
 from prism.errors import FailedRun, InputError
 from prism.families import AllenCahn
-from prism.networks import Model
-from prism.objective import Objective, Sampling
+from prism.networks.model import Model
+from prism.objective.objective import Objective, Sampling
 from prism.reporting.records import RunDirectory
-from prism.runs import Record, execute
-from prism.runs import first_state as completed_state
-from prism.settings import Settings
+from prism.solving.runs import Record, execute
+from prism.solving.runs import first_state as completed_state
+from prism.solving.settings import Settings
 from prism.training import loop
 from prism.training.advance import PATIENCE, TrainingState, advance
 from prism.training.checkpoints import Checkpoints

@@ -9,8 +9,8 @@ from pathlib import Path
 from prism.cli.names import lookup
 from prism.cli.solve import say
 from prism.errors import InputError
+from prism.files.storage import write_file
 from prism.reporting.records import environment
-from prism.storage import write_file
 from prism.studies import (
     decoupling,
     estimators,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prism.cli.predict import load_run
 from prism.errors import InputError
-from prism.export import export
+from prism.solution.export import export
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,8 +12,10 @@ import numpy as np
 
 from prism.cli.predict import load_run
 from prism.errors import InputError
-from prism.inversion import Estimate, Observations, invert
-from prism.storage import write_file
+from prism.files.storage import write_file
+from prism.inversion.estimate import Estimate
+from prism.inversion.inference import invert
+from prism.inversion.observations import Observations
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
+from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
+from prism.derivatives.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 from prism.errors import InputError
-from prism.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.families import (
     AllenCahn,
     Convection,
@@ -17,13 +18,12 @@ from prism.families import (
 )
 from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
-from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
-from prism.objective import Slopes
-from prism.parameters import LogUniform, ParameterSpace, Uniform
-from prism.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.objective.objective import Slopes
+from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
-from prism.training.spring import Spring
 
 KnownFamily = TwoBodyFamily | EvolutionFamily
 FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily]

@@ -23,13 +23,13 @@ from prism.cli.names import (
 )
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
-from prism.objective import Sampling
-from prism.settings import Completed, Settings, default_optimiser
-from prism.streams import PROBLEM, stream
+from prism.numerics.keys import PROBLEM, stream
+from prism.objective.objective import Sampling
+from prism.solving.settings import Completed, Settings, default_optimiser
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
+from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam, Optimiser
-from prism.training.spring import Spring
 
 CROSSED_PARAMS = 10
 SIZES = ("lift_width", "width", "depth", "generator_width", "affine")

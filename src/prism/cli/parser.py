@@ -5,6 +5,8 @@ import importlib
 import sys
 from typing import NoReturn
 
+import prism
+
 SOLVE_EXAMPLE = """example:
   prism solve allen-cahn --dim 100 --minutes 1 --out runs/first
   solves Δu + μ₁u − μ₂u³ = f in the unit ball of 100 dimensions for all μ in [0.5, 1.5]² at once, and leaves the
@@ -62,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="prism", description="Solve a whole family of high-dimensional PDEs with one network.", allow_abbrev=False
     )
-    parser.add_argument("--version", action="version", version="prism 0.1.0")
+    parser.add_argument("--version", action="version", version=f"prism {prism.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_solve(commands)
     demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, "demo")

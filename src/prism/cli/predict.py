@@ -8,11 +8,11 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from prism.artifacts import Stored, read
 from prism.cli.options import resumed_options
 from prism.errors import InputError
-from prism.solution import Solution
-from prism.storage import write_file
+from prism.files.storage import write_file
+from prism.solution.artifacts import Stored, read
+from prism.solution.solution import Solution
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism.artifacts import save
 from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
 from prism.errors import InputError
 from prism.reporting.records import RunDirectory
-from prism.runs import Outcome, Record, execute
-from prism.settings import Completed
+from prism.solution.artifacts import save
+from prism.solving.runs import Outcome, Record, execute
+from prism.solving.settings import Completed
 from prism.training.loop import Budget
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from prism.cli.predict import parse_mu, read_run, solution_of
 from prism.cli.solve import say
-from prism.solution import Solution
-from prism.storage import write_file
-from prism.trust import Calibration, calibrate, judged
+from prism.files.storage import write_file
+from prism.solution.solution import Solution
+from prism.solution.trust import Calibration, calibrate, judged
 
 KEPT = "trust.json"
 

@@ -4,15 +4,15 @@ import argparse
 import json
 from pathlib import Path
 
-from prism.adaptation import fine_tune
-from prism.artifacts import save
 from prism.cli.names import TUNABLE, lookup
 from prism.cli.predict import parse_mu, read_run, solution_of
 from prism.cli.solve import say
 from prism.errors import InputError
-from prism.evaluation import error_at
-from prism.storage import write_file
-from prism.streams import EVALUATION, stream
+from prism.files.storage import write_file
+from prism.numerics.keys import EVALUATION, stream
+from prism.solution.artifacts import save
+from prism.solution.evaluation import error_at
+from prism.solution.tuning import fine_tune
 
 DEFAULT = "all"
 

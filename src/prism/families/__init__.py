@@ -1,8 +1,7 @@
-"""WHAT is solved: one family of PDEs a file, pure mathematics at one point."""
+"""The catalogue: one family of PDEs per file, pure mathematics at one point."""
 
 from prism.families.allen_cahn import AllenCahn
 from prism.families.convection import Convection, ConvectionDiffusion
-from prism.families.family import Derivatives, Family
 from prism.families.poisson import Poisson
 from prism.families.reaction import Reaction, ReactionDiffusion
 from prism.families.sine_gordon import SineGordon
@@ -12,8 +11,6 @@ __all__ = [
     "AllenCahn",
     "Convection",
     "ConvectionDiffusion",
-    "Derivatives",
-    "Family",
     "Poisson",
     "Reaction",
     "ReactionDiffusion",

@@ -1,7 +1,7 @@
 """Δu + μ₁u − μ₂u³ = f."""
 
 from prism.families.two_body import TwoBodyFamily
-from prism.parameters import Named
+from prism.problem.parameters import Named
 from prism.shapes import Scalar
 
 

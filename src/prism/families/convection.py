@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
+from prism.derivatives.operators import Directional, Laplacian, Operator
 from prism.families.evolution import EvolutionFamily, turned, turning
-from prism.families.family import Derivatives
-from prism.operators import Directional, Laplacian, Operator
-from prism.parameters import Named, ParameterSpace, Uniform
+from prism.problem.family import Derivatives
+from prism.problem.parameters import Named, ParameterSpace, Uniform
 from prism.shapes import Point, Scalar
 
 

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.constraints import Constraint, HardConstraint
-from prism.domains import TimeCylinder, WholeSpace
 from prism.errors import InputError
-from prism.families.family import Family
-from prism.parameters import Named, ParameterSpace
+from prism.problem.constraints import Constraint, HardConstraint
+from prism.problem.domains import TimeCylinder, WholeSpace
+from prism.problem.family import Family
+from prism.problem.parameters import Named, ParameterSpace
 from prism.shapes import Key, Point, Scalar
 
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from prism.derivatives.operators import Laplacian, Operator, TimeDerivative
 from prism.families.evolution import EvolutionFamily
-from prism.families.family import Derivatives
-from prism.operators import Laplacian, Operator, TimeDerivative
-from prism.parameters import Named, ParameterSpace, Uniform
+from prism.problem.family import Derivatives
+from prism.problem.parameters import Named, ParameterSpace, Uniform
 from prism.shapes import Point, Scalar
 
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from prism.families.two_body import TwoBodyFamily
-from prism.parameters import Named
+from prism.problem.parameters import Named
 from prism.shapes import Scalar
 
 

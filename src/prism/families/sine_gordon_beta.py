@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from prism.families.two_body import TwoBodyFamily
-from prism.parameters import LogUniform, Named, ParameterSpace
+from prism.problem.parameters import LogUniform, Named, ParameterSpace
 from prism.shapes import Scalar
 
 

@@ -14,13 +14,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.constraints import Constraint, vanishing
-from prism.domains import Ball
-from prism.elementary import sin_cos
+from prism.derivatives.operators import Laplacian, Operator
 from prism.errors import InputError
-from prism.families.family import Derivatives, Family
-from prism.operators import Laplacian, Operator
-from prism.parameters import Named, ParameterSpace, Uniform
+from prism.numerics.elementary import sin_cos
+from prism.problem.constraints import Constraint, vanishing
+from prism.problem.domains import Ball
+from prism.problem.family import Derivatives, Family
+from prism.problem.parameters import Named, ParameterSpace, Uniform
 from prism.shapes import Key, Point, Scalar, Vector
 
 

@@ -12,7 +12,7 @@ from prism.inversion.fitting import Fits
 from prism.inversion.identifiability import MOST, Direction, combinations, open_directions, separate_minima
 from prism.inversion.profiles import Likelihood, Profile, profiles
 from prism.inversion.surrogate import physical, physical_slopes
-from prism.parameters import ParameterSpace
+from prism.problem.parameters import ParameterSpace
 
 DOUBTFUL = 0.01
 """A p-value below this is told as a misfit."""

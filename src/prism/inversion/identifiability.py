@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from prism.inversion.fitting import Fits
 from prism.inversion.profiles import Likelihood
-from prism.parameters import LogUniform, ParameterSpace
+from prism.problem.parameters import LogUniform, ParameterSpace
 
 MOST = 2.0 / 3.0
 """An interval that covers this part of the box tells too little to be given as one."""

@@ -16,7 +16,7 @@ from prism.inversion.fitting import Fits, Misfit, Prior, minimise, spread
 from prism.inversion.observations import Assumptions, Observations
 from prism.inversion.profiles import Likelihood
 from prism.inversion.surrogate import Physics, Surrogate, typical_size
-from prism.solution import Solution
+from prism.solution.solution import Solution
 
 LEVEL = 0.95
 ROUNDING = 16.0

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.domains import Domain
 from prism.errors import InputError
+from prism.problem.domains import Domain
 
 
 class Observations(eqx.Module):

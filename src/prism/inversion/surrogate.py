@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.estimators import Estimator
-from prism.families.family import Family
+from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
-from prism.parameters import ParameterSpace
-from prism.residuals import lifted_value, residual, solution_value
-from prism.settings import default_estimator
+from prism.numerics.keys import CHECK, stream
+from prism.objective.residuals import lifted_value, residual, solution_value
+from prism.problem.family import Family
+from prism.problem.parameters import ParameterSpace
 from prism.shapes import Hidden, Key, Parameter, Point, Scalar
-from prism.solution import Solution
-from prism.streams import CHECK, stream
-from prism.training.spring import Spring
+from prism.solution.solution import Solution
+from prism.solving.settings import default_estimator
+from prism.training.natural.spring import Spring
 
 SIZE_PAIRS = 256
 """Random pairs of a point and a parameter that tell how large u is."""

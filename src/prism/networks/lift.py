@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.directions import Decomposition, Directions
+from prism.derivatives.directions import Decomposition, Directions
+from prism.derivatives.taylor import Jet, collapse
 from prism.shapes import Hidden, Key, Point, Vector
-from prism.taylor import Jet, collapse
 
 
 class Lifted(eqx.Module):

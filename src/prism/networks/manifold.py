@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from prism.derivatives.taylor import Activation, Jet
 from prism.networks.modulation import Modulation, glorot
 from prism.shapes import Hidden, Key, Matrices, Vectors
-from prism.taylor import Activation, Jet
 
 
 class Manifold(eqx.Module):

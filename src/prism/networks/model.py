@@ -10,14 +10,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.directions import Decomposition
-from prism.domains import Domain
+from prism.derivatives.directions import Decomposition
+from prism.derivatives.taylor import Activation, Jet, Tanh
 from prism.networks.lift import Lift
 from prism.networks.manifold import Manifold
 from prism.networks.modulation import FILM, HyperGenerator, Modulation, ModulationSettings
-from prism.parameters import ParameterSpace
+from prism.problem.domains import Domain
+from prism.problem.parameters import ParameterSpace
 from prism.shapes import Key, Parameter, Point, Scalar
-from prism.taylor import Activation, Jet, Tanh
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from prism.derivatives.taylor import Jet
 from prism.shapes import Hidden, Key, Matrices, Parameter, Vectors
-from prism.taylor import Jet
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array
 from matplotlib.figure import Figure
 
-from prism.domains import Ball, Domain, TimeCylinder
-from prism.evaluation import Evaluation
-from prism.residuals import solution_value
-from prism.solution import Solution
-from prism.storage import write_file
+from prism.files.storage import write_file
+from prism.objective.residuals import solution_value
+from prism.problem.domains import Ball, Domain, TimeCylinder
+from prism.solution.evaluation import Evaluation
+from prism.solution.solution import Solution
 
 BASELINES = (("trivial_error", "trivial", "#888888", ":"), ("mu_blind_error", "μ-blind", "#c44e52", "--"))
 BLUE = "#2a5d9f"

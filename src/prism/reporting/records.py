@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism.errors import InputError
-from prism.storage import INCOMPLETE, write_file
+from prism.files.storage import INCOMPLETE, write_file
 
 FILES = ("config.json", "environment.json", "metrics.jsonl", "report.json")
 DIRECTORIES = ("checkpoints", "model", "plots")

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import jax
 from matplotlib.figure import Figure
 
-from prism.estimators import Coordinates
-from prism.networks import Architecture
-from prism.runs import first_state
-from prism.settings import Settings
+from prism.derivatives.estimators import Coordinates
+from prism.networks.model import Architecture
+from prism.solving.runs import first_state
+from prism.solving.settings import Settings
 from prism.studies.trials import MODULATIONS, Row, Study, Tell, problem
 from prism.training.memory import compiled_bytes
 from prism.training.optimisers import Adam

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.estimators import Coordinates, Estimator, Exact, Gram, Rademacher
-from prism.families.family import Family
-from prism.networks import Model
-from prism.residuals import residual
-from prism.settings import Settings
-from prism.streams import CHECK, stream
+from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram, Rademacher
+from prism.networks.model import Model
+from prism.numerics.keys import CHECK, stream
+from prism.objective.residuals import residual
+from prism.problem.family import Family
+from prism.solving.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial, problem
 from prism.training.loop import Budget
 

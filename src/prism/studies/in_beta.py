@@ -6,12 +6,12 @@ import jax.numpy as jnp
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from prism.evaluation import errors_at
 from prism.families import SineGordonBeta
-from prism.families.family import Family
 from prism.families.two_body import TwoBodyFamily
-from prism.parameters import LogUniform, ParameterSpace
-from prism.streams import EVALUATION, PROBLEM, stream
+from prism.numerics.keys import EVALUATION, PROBLEM, stream
+from prism.problem.family import Family
+from prism.problem.parameters import LogUniform, ParameterSpace
+from prism.solution.evaluation import errors_at
 from prism.studies.trials import Row, Rows, Trial, averaged
 from prism.training.loop import Budget
 

@@ -14,14 +14,16 @@ import numpy as np
 from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 
-from prism.domains import Domain, Sphere
 from prism.families import ReactionDiffusion, SineGordonBeta
-from prism.families.family import Family
-from prism.inversion import Estimate, Observations, invert
-from prism.settings import Settings
+from prism.inversion.estimate import Estimate
+from prism.inversion.inference import invert
+from prism.inversion.observations import Observations
+from prism.numerics.keys import CHECK, PROBLEM, stream
+from prism.problem.domains import Domain, Sphere
+from prism.problem.family import Family
 from prism.shapes import Key, Parameter, Point
-from prism.solution import Solution
-from prism.streams import CHECK, PROBLEM, stream
+from prism.solution.solution import Solution
+from prism.solving.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial
 from prism.training.loop import Budget
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prism.networks import CONCAT, NONE
-from prism.settings import Settings
+from prism.networks.modulation import CONCAT, NONE
+from prism.solving.settings import Settings
 from prism.studies import in_beta
 from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, changed
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prism.parameters import LogUniform, Uniform
-from prism.settings import Settings
+from prism.problem.parameters import LogUniform, Uniform
+from prism.solving.settings import Settings
 from prism.studies import in_beta
 from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged
 

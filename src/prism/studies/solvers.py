@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from matplotlib.figure import Figure
 
-from prism.estimators import Coordinates
+from prism.derivatives.estimators import Coordinates
 from prism.families.two_body import TwoBodyFamily
-from prism.objective import Slopes
-from prism.settings import Settings
+from prism.objective.objective import Slopes
+from prism.solving.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial, problem
 from prism.training.loop import Budget
+from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
-from prism.training.spring import Spring
 
 DIMENSIONS, FULL_DIMENSIONS = (100,), (100, 1_000, 10_000)
 SECONDS, FULL_SECONDS = 20.0, 60.0

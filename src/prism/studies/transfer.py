@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from prism.networks import NONE
-from prism.parameters import LogUniform
-from prism.settings import Settings
+from prism.networks.modulation import NONE
+from prism.problem.parameters import LogUniform
+from prism.solving.settings import Settings
 from prism.studies import in_beta
 from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, changed
 

@@ -12,12 +12,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from prism.families import SineGordon
-from prism.families.family import Family
 from prism.families.two_body import TwoBodyFamily
-from prism.networks import CONCAT, FILM, NONE, SCALE, SHIFT
-from prism.runs import Outcome, execute
-from prism.settings import Settings
-from prism.streams import PROBLEM, stream
+from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT
+from prism.numerics.keys import PROBLEM, stream
+from prism.problem.family import Family
+from prism.solving.runs import Outcome, execute
+from prism.solving.settings import Settings
 from prism.training.loop import Budget
 
 Row = dict[str, Any]

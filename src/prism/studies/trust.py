@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.evaluation import errors_at
-from prism.settings import Settings
-from prism.streams import CHECK, stream
+from prism.numerics.keys import CHECK, stream
+from prism.solution.evaluation import errors_at
+from prism.solution.trust import calibrate, scaled_residuals
+from prism.solving.settings import Settings
 from prism.studies.trials import Row, Study, Tell, Trial, problem
 from prism.training.loop import Budget
-from prism.trust import calibrate, scaled_residuals
 
 DIMENSION = 100
 SECONDS, FULL_SECONDS = 50.0, 300.0

@@ -17,14 +17,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 
-from prism.estimators import Coordinates
+from prism.derivatives.estimators import Coordinates
 from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
-from prism.networks import Architecture
-from prism.objective import Batch
-from prism.runs import first_state
-from prism.settings import Settings
+from prism.networks.model import Architecture
+from prism.numerics.keys import CHECK, PROBLEM, stream
+from prism.objective.objective import Batch
 from prism.shapes import Key, Keys
-from prism.streams import CHECK, PROBLEM, stream
+from prism.solving.runs import first_state
+from prism.solving.settings import Settings
 from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, averaged
 from prism.training.advance import TrainingState
 from prism.training.optimisers import Adam

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
 from prism.networks.model import Model
-from prism.objective import Objective
+from prism.objective.objective import Objective
 from prism.training.optimisers import Optimiser
 
 PATIENCE = 25

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prism import storage
 from prism.errors import CorruptedFile, InputError
+from prism.files import storage
 
 State = TypeVar("State")
 

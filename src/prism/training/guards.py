@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
-from prism.objective import Batch, Objective
-from prism.residuals import derivatives
+from prism.objective.objective import Batch, Objective
+from prism.objective.residuals import derivatives
 from prism.shapes import Key, Parameter, Point
 from prism.training.advance import TrainingState
 

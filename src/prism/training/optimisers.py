@@ -10,7 +10,7 @@ import optax
 from jaxtyping import Array, Bool
 
 from prism.networks.model import Model
-from prism.objective import Batch, Objective
+from prism.objective.objective import Batch, Objective
 from prism.shapes import Scalar
 
 State = TypeVar("State")

@@ -1,0 +1,86 @@
+"""The public names, in the order of the pipeline: the only list of them."""
+
+__version__: str
+
+from .problem.domains import (
+    AtTime as AtTime,
+    Ball as Ball,
+    Cube as Cube,
+    Domain as Domain,
+    Sphere as Sphere,
+    TimeCylinder as TimeCylinder,
+    WholeSpace as WholeSpace,
+)
+from .problem.parameters import (
+    LogUniform as LogUniform,
+    ParameterSpace as ParameterSpace,
+    Uniform as Uniform,
+)
+from .derivatives.operators import (
+    Biharmonic as Biharmonic,
+    Directional as Directional,
+    GradientNormSquared as GradientNormSquared,
+    Laplacian as Laplacian,
+    Operator as Operator,
+    Partial as Partial,
+    TimeDerivative as TimeDerivative,
+    WeightedTrace as WeightedTrace,
+)
+from .problem.constraints import (
+    Constraint as Constraint,
+    Free as Free,
+    HardConstraint as HardConstraint,
+    vanishing as vanishing,
+)
+from .problem.conditions import (
+    Condition as Condition,
+    Observed as Observed,
+    Prescribed as Prescribed,
+)
+from .problem.family import (
+    Derivatives as Derivatives,
+    Family as Family,
+)
+from .derivatives.estimators import (
+    Coordinates as Coordinates,
+    Estimator as Estimator,
+    Exact as Exact,
+    Gaussian as Gaussian,
+    Gram as Gram,
+    Rademacher as Rademacher,
+)
+from .networks.modulation import (
+    CONCAT as CONCAT,
+    FILM as FILM,
+    NONE as NONE,
+    SCALE as SCALE,
+    SHIFT as SHIFT,
+)
+from .networks.model import Architecture as Architecture
+from .objective.objective import (
+    Sampling as Sampling,
+    Slopes as Slopes,
+)
+from .training.optimisers import (
+    Adam as Adam,
+    Optimiser as Optimiser,
+)
+from .training.natural.spring import Spring as Spring
+from .solving.runs import solve as solve
+from .solution.solution import Solution as Solution
+from .solution.trust import Trust as Trust
+from .networks.tunable import (
+    Diagonals as Diagonals,
+    LastLayer as LastLayer,
+    Modulators as Modulators,
+)
+from .solution.artifacts import load as load
+from .inversion.observations import Observations as Observations
+from .inversion.estimate import Estimate as Estimate
+from .inversion.inference import invert as invert
+from .errors import (
+    CorruptedFile as CorruptedFile,
+    FailedRun as FailedRun,
+    InputError as InputError,
+    PrismError as PrismError,
+)

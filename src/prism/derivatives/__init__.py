@@ -1,0 +1,1 @@
+"""WHICH derivatives and HOW: operators, directions, estimators, Taylor jets."""

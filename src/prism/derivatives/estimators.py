@@ -1,0 +1,231 @@
+"""HOW derivatives are taken: laws of directions whose rank-one terms sum, or average, to a tensor.
+
+An estimator decomposes the isotropic tensors of d dimensions: δ_ij (order 2, the Laplacian) and the symmetric
+part of δ_ij δ_kl (order 4, the biharmonic). Everything else about an operator lies in `operators.py`.
+
+| estimator | the literature's name |
+|---|---|
+| Exact | full Taylor mode, forward Laplacian |
+| Coordinates(n) | SDGD (Hu et al. 2023), sparse STDE (Shi et al. 2024) |
+| Rademacher(n), Gaussian(n) | HTE (Hu et al. 2023), dense STDE |
+| Gram(), Gram(n) | new here: the Gram matrix of the lift, exact at any d, or n directions drawn from it |
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from prism.derivatives.directions import Decomposition, Dense, Spanned, Sparse, along_axes
+from prism.errors import InputError
+from prism.shapes import Key, Point
+
+
+class View(eqx.Module):
+    """What the network sees of the space: the rows of the lift, and the point."""
+
+    weight: Float[Array, "d width"]
+    x: Point
+
+
+class Estimator(eqx.Module):
+    """A law of directions."""
+
+    shared = False
+    """Whether one bundle of directions serves the whole batch, or each point draws its own."""
+
+    @property
+    @abc.abstractmethod
+    def unbiased_orders(self) -> frozenset[int]:
+        """The orders of the isotropic tensors that it decomposes without bias."""
+
+    @abc.abstractmethod
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        """A decomposition of the isotropic tensor, exact or with that mean."""
+
+    def decompose(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        """`draw`, refused where it would be biased. `view` is where from, for estimators that look at the network."""
+        if order not in self.unbiased_orders:
+            good = [name for name, example in EXAMPLES.items() if order in example.unbiased_orders]
+            raise InputError(
+                f"{type(self).__name__} is biased for an operator of order {order}; use {' or '.join(good)}"
+            )
+        return self.draw(order, dimension, key, view)
+
+
+class Exact(Estimator):
+    """Every direction that is needed: d for order 2, d² for order 4; no variance."""
+
+    shared: bool = eqx.field(static=True, default=True)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2, 4})
+
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        return _subset_decomposition(order, dimension, jnp.arange(dimension))
+
+
+class Coordinates(Estimator):
+    """n of the d coordinates without replacement, weighted by the inverse of their chance to be drawn."""
+
+    count: int = eqx.field(static=True)
+    shared: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        _check_count("Coordinates", self.count)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2, 4} if self.count > 1 else {2})
+
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        if self.count > dimension:
+            raise InputError(
+                f"Coordinates({self.count}) asks for more than the {dimension} coordinates there are; use Exact()"
+            )
+        return _subset_decomposition(order, dimension, random_subset(key, dimension, self.count))
+
+
+class Rademacher(Estimator):
+    """n vectors of random signs, weight 1/n: no variance from the Hessian's diagonal, biased at order 4."""
+
+    count: int = eqx.field(static=True)
+    shared: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        _check_count("Rademacher", self.count)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2})
+
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        signs = jax.random.rademacher(key, (self.count, dimension), dtype=float)
+        return Decomposition(Dense(signs), jnp.full(self.count, 1.0 / self.count))
+
+
+class Gaussian(Estimator):
+    """n normal vectors: E[v⊗v] = δ, and E[v⊗v⊗v⊗v] is 3 times the isotropic tensor of order 4."""
+
+    count: int = eqx.field(static=True)
+    shared: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        _check_count("Gaussian", self.count)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2, 4})
+
+    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+        moment = {2: 1.0, 4: 3.0}[order]
+        vectors = jax.random.normal(key, (self.count, dimension))
+        return Decomposition(Dense(vectors), jnp.full(self.count, 1.0 / (moment * self.count)))
+
+
+class Gram(Estimator):
+    """Directions in the span of the lift: with WᵀW = CᵀC,  Δ_x N = tr(H_z WᵀW) = Σ_j D²N along the rows of C.
+
+    The h rows of C replace d coordinates without any variance; `Gram(n)` takes n random signs of them. The rest
+    of the space, where only the constraint varies, is two directions more. In fewer dimensions than the lift has
+    channels, the coordinates themselves are the smaller set.
+    """
+
+    count: int | None = eqx.field(static=True, default=None)
+    shared: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        if self.count is not None:
+            _check_count("Gram", self.count)
+
+    @property
+    def unbiased_orders(self) -> frozenset[int]:
+        return frozenset({2})
+
+    def draw(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
+        if view is None:
+            raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
+        width = view.weight.shape[1]
+        if dimension <= width + 1:
+            plain = Exact() if self.count is None else Rademacher(self.count)
+            return plain.draw(order, dimension, key)
+        lift = jax.lax.stop_gradient(view.weight)
+        mix, weight = jnp.eye(width), 1.0
+        if self.count is not None:
+            mix, weight = jax.random.rademacher(key, (self.count, width), dtype=float), 1.0 / self.count
+        beyond = jnp.asarray([1.0, dimension - width - 1.0])
+        weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
+        return Decomposition(Spanned(lift, inverse_root(lift.T @ lift), mix.astype(lift.dtype), view.x), weights)
+
+
+def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width"]:
+    """C⁻¹ with CᵀC = G, for a G that may be singular: its columns are normalised and its diagonal raised by rounding.
+
+    A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
+    """
+    width = gram.shape[0]
+    diagonal = jnp.diagonal(gram)
+    size = jnp.where(diagonal > 0, jax.lax.rsqrt(jnp.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    jitter = width * jnp.finfo(gram.dtype).eps
+    normal = size[:, None] * gram * size[None] + jitter * jnp.eye(width, dtype=gram.dtype)
+    lower = jnp.linalg.cholesky(normal)
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.diag(size), lower=True)
+    return inverse.T
+
+
+def random_subset(key: Key, dimension: int, count: int) -> Int[Array, "n"]:
+    """A uniformly random set of `count` of {0 ... dimension−1} in O(count²), whatever the dimension (Floyd).
+
+    For j = d−n ... d−1 draw t from {0 ... j}; take t, or j itself where t has been taken.
+    """
+    last = jnp.arange(dimension - count, dimension)
+    draws = jax.random.randint(key, (count,), 0, last + 1)
+
+    def take(position: int | Array, chosen: Int[Array, "n"]) -> Int[Array, "n"]:
+        taken = jnp.any(chosen == draws[position])
+        return chosen.at[position].set(jnp.where(taken, last[position], draws[position]))
+
+    return jax.lax.fori_loop(0, count, take, jnp.full(count, -1, draws.dtype), unroll=min(count, 16))
+
+
+def _subset_decomposition(order: int, dimension: int, chosen: Int[Array, "n"]) -> Decomposition:
+    """The isotropic tensor from the axes in `chosen`: a random subset gives it in the mean, all of them exactly.
+
+    Order 2:  Σ_i e_i².   Order 4, by polarisation of e_i² e_j²:
+    Σ_i e_i⁴ + 2 Σ_{i<j} e_i² e_j²  =  Σ_i (1 − (d−1)/3) e_i⁴ + Σ_{i<j} ((e_i+e_j)⁴ + (e_i−e_j)⁴) / 6.
+    """
+    count = chosen.shape[0]
+    single = dimension / count
+    if order == 2:
+        return along_axes(chosen, jnp.full(count, single))
+    pair = dimension * (dimension - 1) / (count * (count - 1)) if count > 1 else 0.0
+    first, second = np.triu_indices(count, 1)
+    pairs = jnp.stack([chosen[first], chosen[second]], axis=1)
+    axes = jnp.stack([chosen, chosen], axis=1)
+    alone = jnp.tile(jnp.asarray([1.0, 0.0]), (count, 1))  # e_i written as e_i + 0·e_i, so that all have two entries
+    plus = jnp.ones((len(first), 2))
+    minus = plus.at[:, 1].set(-1.0)
+    weights = [
+        jnp.full(count, single - pair * (count - 1) / 3),
+        jnp.full(2 * len(first), pair / 6),
+    ]
+    directions = Sparse(jnp.concatenate([axes, pairs, pairs]), jnp.concatenate([alone, plus, minus]))
+    return Decomposition(directions, jnp.concatenate(weights))
+
+
+def _check_count(name: str, count: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"{name}({count!r}): give a whole number of 1 or more directions")
+
+
+EXAMPLES: dict[str, Estimator] = {
+    "Exact()": Exact(),
+    "Coordinates(n)": Coordinates(2),
+    "Rademacher(n)": Rademacher(1),
+    "Gaussian(n)": Gaussian(1),
+    "Gram()": Gram(),
+}

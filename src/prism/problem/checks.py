@@ -1,0 +1,153 @@
+"""A mistake in a family is named when it is built or first traced, in seconds, not met as a wrong answer."""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from prism.derivatives.estimators import Coordinates, Estimator, Exact
+from prism.derivatives.operators import Operator
+from prism.errors import InputError
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import NONE
+from prism.objective.residuals import constrained_constant, residual
+from prism.problem.conditions import Observed, Prescribed
+from prism.problem.constraints import Constraint
+from prism.problem.domains import Domain
+from prism.problem.family import Derivatives, Family
+from prism.problem.parameters import ParameterSpace
+from prism.shapes import Key, Parameter, Scalar
+
+PAIRS = 8
+"""Random pairs of a point and a parameter at which a family is tried."""
+
+
+class _Recorded(Derivatives):
+    """Derivatives that remember which of them were read."""
+
+    def __init__(self, value: Scalar, terms: Mapping[str, Scalar]):
+        super().__init__(value, terms)
+        self.__dict__["_read"] = set()
+
+    def __getattribute__(self, name: str):
+        if not name.startswith("_"):
+            object.__getattribute__(self, "__dict__").get("_read", set()).add(name)
+        return object.__getattribute__(self, name)
+
+
+def check_family(family: Family, key: Key) -> None:
+    """Raise an InputError that names the first mistake in a family's declarations, shapes, values or use of μ."""
+    _check_declarations(family)
+    read = _check_trace(family, key)
+    unread = [name for name in family.terms if name not in read]
+    if unread:
+        raise InputError(
+            f'{_name(family)} declares the term "{unread[0]}" but residual never reads u.{unread[0]}; '
+            "use it, or take it out of terms"
+        )
+    _check_values(family, key)
+
+
+def _check_declarations(family: Family) -> None:
+    for attribute, kind, example in (
+        ("domain", Domain, "domain: prism.Ball, and MyFamily(prism.Ball(100))"),
+        ("parameters", ParameterSpace, "parameters = prism.Uniform(mu1=(0.5, 1.5))"),
+        ("terms", Mapping, 'terms = {"lap": prism.Laplacian()}'),
+    ):
+        if not isinstance(getattr(family, attribute, None), kind):
+            raise InputError(f"{_name(family)} has no valid {attribute}; declare it: {example}")
+    for name, operator in family.terms.items():
+        if not isinstance(operator, Operator):
+            raise InputError(f'{_name(family)}: terms["{name}"] is {operator!r}; give an operator, prism.Laplacian()')
+        if not name.isidentifier() or name == "value":
+            raise InputError(f'{_name(family)}: a term cannot be called "{name}"; give a name to read as u.name')
+    if not isinstance(family.constraint(), Constraint):
+        raise InputError(f"{_name(family)}: constraint() must return a constraint, such as prism.vanishing(domain)")
+
+
+def _check_trace(family: Family, key: Key) -> set[str]:
+    """Trace the residual (and the exact solution) at one pair: names, shapes, control flow. Returns the terms read."""
+    read: set[str] = set()
+
+    def traced(x, mu, value, terms):
+        u = _Recorded(value, terms)
+        result = jnp.asarray(family.residual(u, x, family.parameters.named(mu)))
+        read.update(object.__getattribute__(u, "__dict__")["_read"])
+        return result
+
+    x = jax.eval_shape(family.domain.sample, key)
+    mu = jax.eval_shape(family.parameters.sample, key)
+    number = jnp.zeros(())
+    terms = dict.fromkeys(family.terms, number)
+    _check_scalar(f"residual of {_name(family)}", traced, x, mu, number, terms)
+    constrained = lambda x, mu: constrained_constant(family, x, mu, number)
+    _check_scalar(f"constraint of {_name(family)}", constrained, x, mu)
+    if family.has_exact:
+        exact = lambda x, mu: jnp.asarray(family.exact(x, family.parameters.named(mu)))
+        _check_scalar(f"exact of {_name(family)}", exact, x, mu)
+    return read
+
+
+def _check_scalar(what: str, function, *arguments) -> None:
+    try:
+        shape = jax.eval_shape(function, *arguments).shape
+    except InputError:
+        raise
+    except jax.errors.ConcretizationTypeError as error:
+        raise InputError(
+            f"{what} branches in Python on a value that is only known later; write jnp.where(condition, a, b) "
+            "for `if`, jax.lax.fori_loop for a loop"
+        ) from error
+    except Exception as error:
+        raise InputError(f"{what} raised {type(error).__name__}: {str(error).splitlines()[0]}") from error
+    if shape != ():
+        raise InputError(f"{what} has shape {shape} at one point; it must be one number (sum over coordinates?)")
+
+
+def _check_values(family: Family, key: Key) -> None:
+    """Finite values at random pairs, and a residual that every parameter moves."""
+    architecture = Architecture(8, 8, 2, 8, 1, modulation=NONE, affine=1)
+    estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
+    source = getattr(family, "source", None)
+
+    def look(pair_key: Key):
+        x, mu = family.domain.sample(pair_key), family.parameters.sample(pair_key)
+        model = Model.create(architecture, family.domain, family.parameters, key)
+        prescribed = [c for c in family.conditions.values() if isinstance(c, Prescribed)]
+        places = [(c.value, c.domain.sample(pair_key)) for c in prescribed]
+
+        def at(m: Parameter):
+            named = family.parameters.named(m)
+            r = residual(model, family, estimator, x, m, key)
+            return jnp.stack([r, *(jnp.asarray(value(place, named)) for value, place in places)])
+
+        found = None if source is None else source(x, family.parameters.named(mu))
+        return mu, found, at(mu), jax.jacfwd(at)(mu)
+
+    parameters, sources, values, slopes = jax.jit(jax.vmap(look))(jax.random.split(key, PAIRS))
+    if sources is not None:
+        _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))
+    _check_finite(family, "residual", np.asarray(values), np.asarray(parameters))
+    for name, column in zip(family.parameters.names, np.asarray(slopes).T, strict=True):
+        if np.all(column == 0.0) and not any(isinstance(c, Observed) for c in family.conditions.values()):
+            raise InputError(
+                f"{_name(family)} never uses the parameter {name}: its residual does not change with it; "
+                "use it in residual, source or constraint, or take it out of parameters"
+            )
+
+
+def _check_finite(family: Family, what: str, values: np.ndarray, parameters: np.ndarray) -> None:
+    bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if len(bad):
+        where = ", ".join(
+            f"{name} = {value:.4g}" for name, value in zip(family.parameters.names, parameters[bad[0]], strict=True)
+        )
+        raise InputError(
+            f"the {what} of {_name(family)} is not finite at {len(bad)} of {len(values)} random points, "
+            f"such as at {where}; look for a division by zero, a root or a logarithm"
+        )
+
+
+def _name(family: Family) -> str:
+    return type(family).__name__

@@ -1,0 +1,176 @@
+"""Where points come from. A domain serves one point at a time and knows its bounds."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.errors import InputError
+from prism.numerics.random import normals
+from prism.shapes import Key, Point
+
+
+class Domain(eqx.Module):
+    """A set of points in `dimension` space dimensions, with a law to draw from it."""
+
+    dimension: eqx.AbstractVar[int]
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers make a point: the space dimensions, and time where there is one."""
+        return self.dimension
+
+    @property
+    @abc.abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """Between which values one coordinate lies, or mostly lies, when the others are at the centre."""
+
+    @abc.abstractmethod
+    def sample(self, key: Key) -> Point:
+        """One point."""
+
+    def centre(self) -> Point:
+        """The point in the middle."""
+        low, high = self.bounds
+        return jnp.full(self.coordinates, (low + high) / 2)
+
+
+class Ball(Domain):
+    """|x| < R: direction uniform, radius uniform on (0, R), as in the literature on these problems."""
+
+    dimension: int = eqx.field(static=True)
+    radius: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("radius of a ball", self.radius)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.radius, self.radius
+
+    def sample(self, key: Key) -> Point:
+        direction_key, radius_key = jax.random.split(key)
+        # Without the barrier XLA computes every normal twice: for the norm, and again for the point.
+        direction = jax.lax.optimization_barrier(normals(direction_key, self.dimension))
+        radius = self.radius * jax.random.uniform(radius_key)
+        return direction * (radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+
+
+class Sphere(Domain):
+    """|x| = R, uniform: the surface of a ball, for conditions on it."""
+
+    dimension: int = eqx.field(static=True)
+    radius: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("radius of a sphere", self.radius)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.radius, self.radius
+
+    def sample(self, key: Key) -> Point:
+        direction = jax.lax.optimization_barrier(normals(key, self.dimension))
+        return direction * (self.radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+
+
+class Cube(Domain):
+    """[low, high]^d, uniform."""
+
+    dimension: int = eqx.field(static=True)
+    low: float = eqx.field(static=True, default=0.0)
+    high: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def sample(self, key: Key) -> Point:
+        return jax.random.uniform(key, (self.dimension,), minval=self.low, maxval=self.high)
+
+
+class WholeSpace(Domain):
+    """All of R^d, with x ~ N(0, s²I)."""
+
+    dimension: int = eqx.field(static=True)
+    deviation: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("deviation of a WholeSpace", self.deviation)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -3.0 * self.deviation, 3.0 * self.deviation
+
+    def sample(self, key: Key) -> Point:
+        return self.deviation * normals(key, self.dimension)
+
+
+class TimeCylinder(Domain):
+    """(x, t) with x in a space domain and t uniform on (0, T); time is the last coordinate."""
+
+    space: Domain
+    horizon: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_positive("horizon of a time cylinder", self.horizon)
+
+    @property
+    def dimension(self) -> int:
+        return self.space.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.space.coordinates + 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.space.bounds
+
+    def centre(self) -> Point:
+        return jnp.append(self.space.centre(), self.horizon / 2)
+
+    def sample(self, key: Key) -> Point:
+        space_key, time_key = jax.random.split(key)
+        time = self.horizon * jax.random.uniform(time_key, (1,))
+        return jnp.concatenate([self.space.sample(space_key), time])
+
+
+class AtTime(Domain):
+    """(x, t) of a time cylinder at one fixed t: where initial values are given."""
+
+    cylinder: TimeCylinder
+    time: float = eqx.field(static=True, default=0.0)
+
+    @property
+    def dimension(self) -> int:
+        return self.cylinder.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.cylinder.coordinates
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.cylinder.bounds
+
+    def sample(self, key: Key) -> Point:
+        return self.cylinder.sample(key).at[-1].set(self.time)
+
+
+def _check_dimension(dimension: int) -> None:
+    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
+        raise InputError(f"the dimension is {dimension!r}; give a whole number of 1 or more")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0.0 < value < float("inf"):
+        raise InputError(f"the {name} is {value:g}; give a positive finite number")

@@ -1,0 +1,1 @@
+"""The trained artifact: predict, evaluate, trust, tune, save, export."""

@@ -1,0 +1,109 @@
+"""The stored form of a solution: arrays as safetensors, the network's shape and the problem's options as JSON.
+
+    solution.save("heat")                                in one process
+    solution = prism.load("heat", family=Heat(...))      in another: the same bits
+
+Nothing in a file is executed: names are looked up in tables, a family of the user's own is given by the user.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import equinox as eqx
+import jax
+
+from prism.derivatives.taylor import Activation, Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.errors import CorruptedFile, InputError
+from prism.files import storage
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import ModulationSettings
+from prism.problem.family import Family
+from prism.solution.solution import Solution
+
+FORMAT = 1
+ARRAYS, DESCRIPTION = "model.safetensors", "model.json"
+ACTIVATIONS: dict[str, type[Activation]] = {kind.__name__: kind for kind in (Tanh, Sin, Sigmoid, Softplus, Swish, Bump)}
+SIZES = ("lift_width", "width", "depth", "generator_width", "generator_depth", "affine")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a directory holds, read and checked, before it is made a solution."""
+
+    architecture: Architecture
+    kind: str
+    problem: Mapping[str, object] | None
+    arrays: bytes
+
+    def solution(self, family: Family) -> Solution:
+        """The solution of this family, whose random coefficients are the stored ones."""
+        if type(family).__name__ != self.kind:
+            raise InputError(f"the stored solution is one of {self.kind}, not of {type(family).__name__}")
+        create = lambda: Model.create(self.architecture, family.domain, family.parameters, jax.random.key(0))
+        template = Solution(eqx.filter_eval_shape(create), family)
+        return storage.unpack_arrays(template, self.arrays)
+
+
+def save(solution: Solution, path: Path, problem: Mapping[str, object] | None = None) -> None:
+    """Write a solution as a directory, whole or not at all; `problem` tells how to build its family again."""
+    description = {
+        "format": FORMAT,
+        "family": type(solution.family).__name__,
+        "architecture": _describe(solution.model),
+        "problem": problem,
+    }
+    files = {
+        ARRAYS: storage.pack_arrays(solution),
+        DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
+    }
+    storage.write_directory(path, files)
+
+
+def read(path: Path) -> Stored:
+    """A stored solution, its hashes checked."""
+    files = storage.read_directory(path)
+    try:
+        content = json.loads(files[DESCRIPTION])
+        if content["format"] != FORMAT:
+            raise InputError(f"{path} has format {content['format']!r}; this version of prism reads {FORMAT}")
+        return Stored(_build(content["architecture"]), content["family"], content["problem"], files[ARRAYS])
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise CorruptedFile(f"{path} holds no solution ({type(error).__name__}: {error})") from error
+
+
+def load(path: str | Path, family: Family) -> Solution:
+    """The solution saved at `path`: `prism.load("heat", family=Heat(...))`, the family as it was when solved."""
+    return read(Path(path)).solution(family)
+
+
+def _describe(model: Model) -> dict[str, object]:
+    """The architecture, as the arrays show it."""
+    generator = model.generator
+    return {
+        "lift_width": generator.widths[0],
+        "width": generator.widths[-1],
+        "depth": len(generator.widths),
+        "generator_width": generator.biases[-1].shape[0],
+        "generator_depth": len(generator.biases),
+        "affine": 0 if generator.slope_offset is None else generator.slope_offset.shape[0],
+        "scale": generator.scale_head is not None,
+        "shift": generator.shift_head is not None,
+        "activation": type(model.manifold.activation).__name__,
+        "linear_lift": model.manifold.linear_lift,
+    }
+
+
+def _build(description: Mapping[str, object]) -> Architecture:
+    sizes = {name: description[name] for name in SIZES}
+    wrong = [name for name, size in sizes.items() if type(size) is not int or not 0 <= size < 2**31]
+    if wrong or description["activation"] not in ACTIVATIONS:
+        name = wrong[0] if wrong else "activation"
+        raise InputError(f"the stored architecture's {name} cannot be {description[name]!r}")
+    modulation = ModulationSettings(scale=bool(description["scale"]), shift=bool(description["shift"]))
+    activation = ACTIVATIONS[str(description["activation"])]()
+    linear_lift = bool(description.get("linear_lift", False))
+    return Architecture(**sizes, modulation=modulation, activation=activation, linear_lift=linear_lift)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,232 @@
+"""Errors on points and parameters never trained on, beside what an answer without learning would score.
+
+    relative L2 = √(Σ(û−u)² / Σu²),    skill = relative L2 / μ-blind error
+
+- trivial: the best multiple a·φ(x) of the hard constraint's factor (for the ball 1 − |x|²);
+- μ-blind: the mean over μ of the exact solution, the best answer that ignores μ;
+- affine: the family's own first-order answer, where it has one.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prism.networks.model import Model
+from prism.numerics.chunks import CHUNK_NUMBERS
+from prism.objective.residuals import constrained_constant, solution_value
+from prism.problem.family import Family
+from prism.shapes import Key, Parameter
+
+POINTS, PARAMETERS = 20_000, 100
+"""The paper's evaluation, section 5.1."""
+NODES = 36
+"""Quadrature nodes of the mean over μ."""
+WORK = 8e9
+"""How many coordinates of exact solutions a full evaluation may compute; fewer points at large d."""
+QUICK_WORK = 2e7
+"""How many coordinates the error shown while training may take."""
+VANISHING = 1e-6
+"""A μ-blind error below this is rounding: the solution does not depend on μ and there is no skill to speak of."""
+
+
+Column = Array | np.ndarray
+
+
+class Sample(eqx.Module):
+    """Per point: the truth, the prediction, the baselines, and which parameter it was taken at."""
+
+    exact: Column
+    predicted: Column
+    factor: Column
+    at_rest: Column
+    blind: Column
+    affine: Column | None
+    index: Column
+
+
+@dataclass(frozen=True)
+class ParameterError:
+    """The relative L2 errors at one held-out parameter."""
+
+    mu: dict[str, float]
+    relative_l2: float
+    trivial_error: float
+    mu_blind_error: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors of the final state on the held-out sample."""
+
+    points: int
+    parameters: int
+    relative_l2: float
+    relative_l2_standard_error: float
+    relative_l1: float
+    trivial_error: float
+    mu_blind_error: float
+    affine_error: float | None
+    skill: float | None
+    by_parameter: tuple[ParameterError, ...]
+
+    def describe(self) -> list[str]:
+        """The errors for a reader, each beside what it is measured against."""
+        lines = [
+            f"relative L2 error  {self.relative_l2:.3e} ± {self.relative_l2_standard_error:.0e}   "
+            f"on {self.points:,} points and {self.parameters} parameters never trained on",
+            f"  trivial baseline {self.trivial_error:.3e}   the best multiple of the constraint's factor",
+            f"  μ-blind baseline {self.mu_blind_error:.3e}   the mean over μ of the exact solution",
+        ]
+        if self.affine_error is not None:
+            lines.append(f"  affine baseline  {self.affine_error:.3e}   first order in x, exact in μ")
+        if self.skill is None:
+            return [*lines, "skill              null        the solution does not depend on μ"]
+        learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
+        verdict = learned if self.skill < 1.0 else "it has not learned μ"
+        return [*lines, f"skill              {self.skill:.3f}       error / μ-blind error: {verdict}"]
+
+    def summary(self) -> dict[str, object]:
+        """Everything but the list over parameters."""
+        return {name: value for name, value in asdict(self).items() if name != "by_parameter"}
+
+
+def affordable_points(dimension: int) -> int:
+    """The paper's 20,000 points, or as many as the work of their exact solutions allows."""
+    return int(min(POINTS, max(PARAMETERS, WORK / (dimension * (NODES + 3)))))
+
+
+def evaluate(model: Model, family: Family, key: Key, points: int | None = None) -> Evaluation:
+    """Errors and baselines on `points` held-out points, each with one of 100 held-out parameters."""
+    parameter_key, point_key = jax.random.split(key)
+    count = points or affordable_points(family.domain.dimension)
+    parameters = jax.vmap(family.parameters.sample)(jax.random.split(parameter_key, min(PARAMETERS, count)))
+    chunks = list(_stream(model, family, parameters, point_key, count))
+    whole = jax.tree.map(lambda *parts: np.concatenate(parts).astype(np.float64)[:count], *chunks)
+    return summarise(whole, np.asarray(parameters), family.parameters.names)
+
+
+def quick_error(model: Model, family: Family, key: Key) -> float:
+    """The relative L2 error alone, on a small sample, for the eye while training."""
+    count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
+    predicted, exact = _compare(model, family, jax.random.split(key, count))
+    return relative_l2(np.asarray(predicted - exact, np.float64), np.asarray(exact, np.float64))
+
+
+def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
+    """The relative L2 error at one μ."""
+    return float(errors_at(model, family, mu[None], key, points)[0])
+
+
+def errors_at(model: Model, family: Family, parameters: Array, key: Key, points: int = 2_000) -> np.ndarray:
+    """The relative L2 error at each of some μ, on the same points."""
+    count = int(np.clip(WORK / (family.domain.coordinates * len(parameters)), 16, points))
+    return np.asarray(_errors(model, family, parameters, jax.random.split(key, count)), np.float64)
+
+
+@eqx.filter_jit
+def _errors(model: Model, family: Family, parameters: Array, keys: Array) -> Array:
+    def at_point(key: Key) -> tuple[Array, Array]:
+        x = family.domain.sample(key)
+        exact = jax.vmap(lambda mu: family.exact(x, family.parameters.named(mu)))(parameters)
+        predicted = jax.vmap(lambda mu: solution_value(model, family, x, mu))(parameters)
+        return (predicted - exact) ** 2, exact**2
+
+    chunk = max(1, min(len(keys), CHUNK_NUMBERS // (family.domain.coordinates * len(parameters))))
+    errors, sizes = jax.lax.map(at_point, keys, batch_size=chunk)
+    return jnp.sqrt(jnp.sum(errors, axis=0) / jnp.sum(sizes, axis=0))
+
+
+@eqx.filter_jit
+def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
+    def one(key: Key) -> tuple[Array, Array]:
+        x, mu = family.domain.sample(key), family.parameters.sample(jax.random.fold_in(key, 1))
+        return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
+
+    return jax.vmap(one)(keys)
+
+
+def _stream(model: Model, family: Family, parameters: Array, key: Key, count: int) -> Iterator[Sample]:
+    """The sample in chunks that hold at most a few tens of millions of coordinates."""
+    chunk = max(1, min(count, 2_000_000 // family.domain.coordinates, 2_000))
+    for number in range(math.ceil(count / chunk)):
+        first = number * chunk
+        yield jax.device_get(_measure(model, family, parameters, key, jnp.arange(first, first + chunk)))
+
+
+@eqx.filter_jit
+def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers: Array) -> Sample:
+    nodes, weights = family.parameters.quadrature(NODES)
+    named = family.parameters.named
+    points = jax.vmap(lambda number: family.domain.sample(jax.random.fold_in(key, number)))(numbers)
+    index = numbers % parameters.shape[0]
+
+    def one(x: Array, which: Array) -> Sample:
+        mu = parameters[which]
+        at_rest = constrained_constant(family, x, mu, jnp.zeros(()))
+        return Sample(
+            exact=family.exact(x, named(mu)),
+            predicted=solution_value(model, family, x, mu),
+            factor=constrained_constant(family, x, mu, jnp.ones(())) - at_rest,
+            at_rest=at_rest,
+            blind=jnp.zeros(()),
+            affine=family.affine(x, named(mu)) if family.has_affine else None,
+            index=which,
+        )
+
+    exact_at = jax.vmap(lambda x, mu: family.exact(x, named(mu)), in_axes=(0, None))
+    add_node = lambda total, node: (total + node[1] * exact_at(points, node[0]), None)
+    blind, _ = jax.lax.scan(add_node, jnp.zeros(points.shape[0]), (nodes, weights))
+    sample = jax.vmap(one)(points, index)
+    return eqx.tree_at(lambda s: s.blind, sample, blind)
+
+
+def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) -> Evaluation:
+    """The numbers from the sample, in float64."""
+    exact, target = sample.exact, sample.exact - sample.at_rest
+    error = sample.predicted - exact
+    trivial = sample.factor * (np.sum(target * sample.factor) / np.sum(sample.factor**2)) - target
+    blind = sample.blind - exact
+    blind_error = relative_l2(blind, exact)
+    l2 = relative_l2(error, exact)
+    by_parameter = []
+    for number, mu in enumerate(parameters):
+        here = sample.index == number
+        by_parameter.append(
+            ParameterError(
+                {name: float(value) for name, value in zip(names, mu, strict=True)},
+                relative_l2(error[here], exact[here]),
+                relative_l2(trivial[here], exact[here]),
+                relative_l2(blind[here], exact[here]),
+            )
+        )
+    return Evaluation(
+        points=len(exact),
+        parameters=len(parameters),
+        relative_l2=l2,
+        relative_l2_standard_error=_standard_error(error**2, exact**2),
+        relative_l1=float(np.sum(np.abs(error)) / np.sum(np.abs(exact))),
+        trivial_error=relative_l2(trivial, exact),
+        mu_blind_error=blind_error,
+        affine_error=None if sample.affine is None else relative_l2(sample.affine - exact, exact),
+        skill=l2 / blind_error if blind_error > VANISHING else None,
+        by_parameter=tuple(by_parameter),
+    )
+
+
+def relative_l2(error: Column, exact: Column) -> float:
+    return float(np.sqrt(np.sum(error**2) / np.sum(exact**2)))
+
+
+def _standard_error(error: Column, size: Column) -> float:
+    """Of √(mean error / mean size), by the delta method for a ratio of means."""
+    ratio = np.mean(error) / np.mean(size)
+    if ratio == 0.0:
+        return 0.0
+    deviation = np.std(error - ratio * size) / (np.mean(size) * math.sqrt(len(error)))
+    return float(deviation / (2.0 * math.sqrt(ratio)))

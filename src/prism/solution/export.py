@@ -1,0 +1,224 @@
+"""A solution to take along, without PRISM: as StableHLO, and for NumPy alone.
+
+    prism export runs/first --out first        from the shell
+    solution.export("first")                   from Python
+
+Both forms are compared with the live solution before anything is written, and written whole or not at all.
+"""
+
+import hashlib
+import io
+import itertools
+import json
+import shutil
+import textwrap
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prism.errors import InputError, PrismError
+from prism.files import storage
+from prism.networks.lift import Lift
+from prism.networks.manifold import Manifold
+from prism.networks.model import Model
+from prism.networks.modulation import HyperGenerator
+from prism.numerics.chunks import CHUNK_NUMBERS
+from prism.numerics.keys import CHECK, stream
+from prism.objective.residuals import solution_value
+from prism.problem.constraints import Free, VanishingOnSphere
+from prism.problem.parameters import LogUniform, Uniform
+from prism.solution import export_numpy
+from prism.solution.artifacts import ACTIVATIONS
+from prism.solution.solution import Solution
+
+STABLEHLO, FORWARD, README = "solution.stablehlo", "solution.py", "README.md"
+WEIGHTS, DESCRIPTION = export_numpy.WEIGHTS, export_numpy.DESCRIPTION
+FILES = {STABLEHLO, FORWARD, WEIGHTS, DESCRIPTION, README, storage.MANIFEST}
+PLATFORMS = ("cpu", "cuda")
+TOLERANCE = 1e-6
+"""Of the largest |u| among the probes."""
+PROBES = 64
+
+
+def export(solution: Solution, path: Path, force: bool = False) -> dict[str, object]:
+    """Write both forms to a directory; returns how far each is from the live solution, relative to its size.
+
+    Each is compared in the precision in which it computes: StableHLO in the solution's own, NumPy in double precision.
+    `rounding` is how far the live solution itself is from its value in double precision.
+    """
+    _check_place(path, force)
+    files = {STABLEHLO: stablehlo(solution)}
+    if obstacle := numpy_obstacle(solution):
+        warnings.warn(f"no NumPy form: {obstacle}; {STABLEHLO} is exported alone", stacklevel=2)
+    else:
+        files |= numpy_files(solution)
+    differences = _differences(solution, files)
+    for name in differences.keys() & files.keys():
+        if not differences[name] <= TOLERANCE:
+            raise PrismError(f"{name} differs by {differences[name]:.1e} of the solution's size; nothing was written")
+    files[README] = _readme(solution, DESCRIPTION in files).encode()
+    shutil.rmtree(path / "__pycache__", ignore_errors=True)  # left by an import of the earlier solution.py
+    storage.write_directory(path, files)
+    return {
+        "family": type(solution.family).__name__,
+        "out": str(path),
+        "platforms": list(PLATFORMS),
+        "stablehlo_difference": differences[STABLEHLO],
+        "numpy_difference": differences.get(FORWARD),
+        "tolerance": TOLERANCE,
+        "rounding": differences["rounding"],
+        "bytes": {name: len(content) for name, content in files.items()},
+    }
+
+
+def _check_place(path: Path, force: bool) -> None:
+    """Refuse a path in use; when forced, replace an earlier export and nothing else."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file; choose another directory")
+    entries = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if foreign := sorted(entries - FILES - {"__pycache__"}):
+        raise InputError(f"{path} holds {foreign[0]}, which is no part of an export; choose another directory")
+    if entries and not force:
+        raise InputError(f"{path} is in use; replace the earlier export with --force (force=True), or choose another")
+
+
+def stablehlo(solution: Solution) -> bytes:
+    """(points, μ) ↦ u for any number of both, its weights constants, lowered for every platform of `PLATFORMS`."""
+
+    def u(points: Float[Array, "batch coordinates"], mu: Float[Array, "batch p"]) -> Float[Array, "batch"]:
+        return jax.vmap(lambda x, m: solution_value(solution.model, solution.family, x, m))(points, mu)
+
+    (batch,) = jax.export.symbolic_shape("batch")
+    dtype = solution.model.lift.weight.dtype
+    sizes = solution.family.domain.coordinates, solution.family.parameters.size
+    arguments = [jax.ShapeDtypeStruct((batch, size), dtype) for size in sizes]
+    return bytes(jax.export.export(jax.jit(u), platforms=PLATFORMS)(*arguments).serialize())
+
+
+def numpy_obstacle(solution: Solution) -> str | None:
+    """What of the solution `export_numpy` cannot say: code of the user's own, which only JAX runs."""
+    model, family = solution.model, solution.family
+    parts = (
+        ("constraint", family.constraint(), (Free, VanishingOnSphere)),
+        ("parameter space", model.parameters, (Uniform, LogUniform)),
+        ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
+        ("network", model, (Model,)),
+        ("lift", model.lift, (Lift,)),
+        ("manifold", model.manifold, (Manifold,)),
+        ("generator", model.generator, (HyperGenerator,)),
+    )
+    for name, part, known in parts:
+        if type(part) not in known:
+            return f"the {name} {type(part).__name__} is code that only JAX can run"
+    return None
+
+
+def numpy_files(solution: Solution) -> dict[str, bytes]:
+    """solution.py, which is `export_numpy` as it stands, and the two files that it reads."""
+    model, constraint = solution.model, solution.family.constraint()
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **numpy_weights(model))
+    weights = content.getvalue()
+    description = {
+        "format": export_numpy.FORMAT,
+        "family": type(solution.family).__name__,
+        "coordinates": solution.family.domain.coordinates,
+        "parameters": model.parameters.bounds(),
+        "logarithmic": isinstance(model.parameters, LogUniform),
+        "activation": type(model.manifold.activation).__name__,
+        "layers": len(model.generator.widths),
+        "linear_lift": model.manifold.linear_lift,
+        "generator_layers": len(model.generator.weights),
+        "vanishing_radius": constraint.radius if isinstance(constraint, VanishingOnSphere) else None,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+    }
+    return {
+        FORWARD: Path(export_numpy.__file__).read_bytes(),
+        DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
+        WEIGHTS: weights,
+    }
+
+
+def numpy_weights(model: Model) -> dict[str, np.ndarray]:
+    """The arrays by the names that `export_numpy` reads: the readout is its last layer, the heads are cut by layer."""
+    manifold, generator = model.manifold, model.generator
+    layers = [*[weight.T for weight in manifold.weights], manifold.readout[:, None]]
+    ends = list(itertools.accumulate(generator.widths))[:-1]
+    cut = lambda head: [] if head is None else jnp.split(head, ends, axis=1)
+    numbered: Mapping[str, list] = {
+        "weight": layers,
+        "bias": [*manifold.biases, manifold.offset[None]],
+        "generator_weight": list(generator.weights),
+        "generator_bias": list(generator.biases),
+        "scale": cut(generator.scale_head),
+        "shift": cut(generator.shift_head),
+    }
+    single = {
+        "lift_weight": model.lift.weight,
+        "lift_bias": model.lift.bias,
+        "slope_head": generator.slope_head,
+        "slope_offset": generator.slope_offset,
+        "amplitude": model.amplitude,
+    }
+    arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}
+    arrays |= {name: array for name, array in single.items() if array is not None}
+    return {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def _differences(solution: Solution, files: Mapping[str, bytes]) -> dict[str, float]:
+    """max |u_exported − u| / max |u| at random points and parameters, of each form as it will be read."""
+    family = solution.family
+    count = int(np.clip(CHUNK_NUMBERS // family.domain.coordinates, 4, PROBES))
+    draw = lambda sample, index: jax.vmap(sample)(jax.random.split(stream(index, CHECK), count))
+    points, mu = draw(family.domain.sample, 0), draw(family.parameters.sample, 1)
+    named = dict(zip(family.parameters.names, mu.T, strict=True))
+    live = np.asarray(solution(points, **named), dtype=float)
+    if not np.all(np.isfinite(live)):
+        raise PrismError("the solution is not finite at points of its domain; nothing was written")
+    with jax.enable_x64(True):
+        double = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_inexact_array(leaf) else leaf, solution)
+        precise = np.asarray(double(points, **named))
+    relative = lambda error: float(np.max(np.abs(error)) / max(np.max(np.abs(live)), np.finfo(float).tiny))
+    compiled = jax.export.deserialize(bytearray(files[STABLEHLO]))
+    differences = {STABLEHLO: relative(compiled.call(points, mu) - live), "rounding": relative(live - precise)}
+    if FORWARD in files:
+        forward = export_numpy.Solution(files[DESCRIPTION], files[WEIGHTS])
+        differences[FORWARD] = relative(forward.u(points, **named) - precise)
+    return differences
+
+
+def _readme(solution: Solution, with_numpy: bool) -> str:
+    """How to use what lies in the directory."""
+    space, coordinates = solution.family.parameters, solution.family.domain.coordinates
+    bounds = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in space.bounds().items())
+    middle = ", ".join(f"{name}={value:.3g}" for name, value in zip(space.names, space.middle(), strict=True))
+    dtype, names = solution.model.lift.weight.dtype, ", ".join(space.names)
+    text = f"""\
+        # {type(solution.family).__name__} in {coordinates:,} coordinates, {bounds}
+
+        Exported by PRISM: u(x; μ) for any point x and any parameter μ.
+        """
+    if with_numpy:
+        text += f"""
+        With NumPy alone (`{FORWARD}`, `{DESCRIPTION}` and `{WEIGHTS}`, kept together):
+
+            from solution import u
+            u(points, {middle})     # points of shape (number, {coordinates}) or ({coordinates},)
+        """
+    text += f"""
+        With JAX and flatbuffers, on {" or ".join(PLATFORMS)} (`{STABLEHLO}`, whose weights are inside):
+
+            import jax.export, pathlib
+            u = jax.export.deserialize(bytearray(pathlib.Path("{STABLEHLO}").read_bytes())).call
+            u(points, mu)     # {dtype} of shapes (number, {coordinates}) and (number, {space.size}), for {names}
+
+        JAX promises to read a StableHLO file for six months; export the run again for later versions.
+        """
+    return textwrap.dedent(text)

@@ -1,0 +1,1 @@
+"""From a family to a solution: settings with one rule of defaults, and runs."""

@@ -1,0 +1,267 @@
+"""One run from a family to a Solution: check, compile, calibrate, train, evaluate, and write it all down."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from prism.derivatives.estimators import Estimator
+from prism.errors import InputError
+from prism.networks.model import Architecture, Model
+from prism.numerics.keys import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
+from prism.objective.objective import Objective, Sampling, Slopes, calibrate
+from prism.problem.checks import check_family
+from prism.problem.family import Family
+from prism.reporting.progress import ProgressBar
+from prism.reporting.records import RunDirectory
+from prism.shapes import Key
+from prism.solution.evaluation import Evaluation, evaluate, quick_error
+from prism.solution.solution import Solution
+from prism.solving.interruptions import Interruptions
+from prism.solving.settings import Completed, Settings
+from prism.training.advance import TrainingState
+from prism.training.checkpoints import Checkpoints
+from prism.training.loop import Budget, Progress, train
+from prism.training.memory import peak_rss_megabytes
+from prism.training.optimisers import Optimiser
+from prism.training.program import Program, compile_within_memory
+
+CALIBRATION_POINTS = 64
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run ended with."""
+
+    solution: Solution
+    steps: int
+    seconds: float
+    compile_seconds: float
+    skipped: int
+    loss: float | None
+    pairs: int
+    interrupted_by: int | None
+    evaluation: Evaluation | None
+
+    def report(self) -> dict[str, object]:
+        """The figures of the run under the names that scripts read."""
+        running = max(self.seconds - self.compile_seconds, 1e-9)
+        errors = self.evaluation.summary() if self.evaluation else {}
+        return {
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            "seconds_per_step": running / max(1, self.steps),
+            "pairs_per_second": self.pairs * self.steps / running,
+            "peak_rss_mb": peak_rss_megabytes(),
+            "skipped_steps": self.skipped,
+            "loss": self.loss,
+            **errors,
+        }
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a run is written down, under which configuration, and whether it goes on from there."""
+
+    directory: RunDirectory
+    config: Mapping[str, object]
+    resume: bool = False
+
+
+def execute(
+    family: Family,
+    chosen: Settings | Completed,
+    budget: Budget,
+    record: Record | None = None,
+    show: bool = True,
+) -> Outcome:
+    """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
+    begun = time.perf_counter()
+    check_family(family, stream(chosen.seed, CHECK))
+    settings = chosen.completed(family) if isinstance(chosen, Settings) else chosen
+    with Interruptions() as asked:
+        run = _prepare(family, settings, record, begun)
+        budget = budget.after(run.seconds)
+        with ProgressBar(budget, show) as bar:
+            progress = _follow(run, budget, bar, asked)
+    outcome = _outcome(run, progress, asked.signal, None)
+    if asked.signal is not None:
+        return outcome
+    if family.has_exact:
+        evaluation = evaluate(outcome.solution.model, outcome.solution.family, stream(settings.seed, EVALUATION))
+        outcome = replace(outcome, evaluation=evaluation)
+    return outcome
+
+
+@dataclass
+class _Run:
+    """The pieces of a run under way."""
+
+    program: Program
+    state: TrainingState
+    settings: Completed
+    directory: RunDirectory | None
+    checkpoints: Checkpoints | None
+    seconds: float
+    compile_seconds: float
+
+    def save(self, state: TrainingState, seconds: float) -> None:
+        if self.checkpoints is not None:
+            record: dict[str, object] = {"seconds": seconds, "compile_seconds": self.compile_seconds}
+            self.checkpoints.save(int(state.step), state, record)
+
+
+def _prepare(family: Family, settings: Completed, record: Record | None, begun: float) -> _Run:
+    """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
+    points = settings.sampling.points
+    shapes = lambda count: eqx.filter_eval_shape(first_state, family, settings.with_points(count))
+    program = compile_within_memory(shapes, settings.optimiser, points)
+    saved, checkpoints = None, None
+    if record is not None:
+        record.directory.begin(record.config, record.resume)
+        checkpoints = Checkpoints(record.directory.checkpoints)
+        saved = checkpoints.newest(shapes(points)) if record.resume else None
+    state, spent = saved or (first_state(family, settings), {"seconds": 0.0, "compile_seconds": 0.0})
+    compile_seconds = time.perf_counter() - begun
+    seconds = spent["seconds"] + compile_seconds
+    compile_seconds += spent["compile_seconds"]
+    directory = None if record is None else record.directory
+    if directory is not None:
+        directory.rewind_metrics(int(state.step))
+    return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
+
+
+def first_state(family: Family, settings: Completed) -> TrainingState:
+    """A network in the units of the problem, before the first step."""
+    keys = [stream(settings.seed, purpose) for purpose in (MODEL, CALIBRATION, TRAINING)]
+    return _state_from(family, replace(settings, seed=0), *keys)
+
+
+@eqx.filter_jit
+def _state_from(family: Family, settings: Completed, first: Key, calibration: Key, training: Key) -> TrainingState:
+    model = Model.create(settings.architecture, family.domain, family.parameters, first)
+    few = settings.with_points(min(settings.sampling.points, CALIBRATION_POINTS)).sampling
+    objective = Objective(family, settings.estimator, jnp.ones(()), few, settings.independent, settings.slopes)
+    model, objective = calibrate(model, objective, calibration)
+    objective = replace(objective, sampling=settings.sampling)
+    return TrainingState.create(model, settings.optimiser, objective, training)
+
+
+def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
+    """Train to the end of the budget or a signal, recording, showing and saving on the way."""
+    measuring = _Occasionally(2.0, first_after=0.0)
+    saving = _Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
+    shown, progress = None, None
+    for progress in train(run.program, run.state, budget, run.seconds, _restorer(run)):
+        error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
+        _record(run, progress, error)
+        if saving.due():
+            saving.perform(lambda p=progress: run.save(p.state, p.seconds))
+        shown = shown if error is None else error
+        bar.show(progress, shown)
+        if asked.signal is not None:
+            break
+    if progress is not None:
+        error = _quick_error(run, progress.state)
+        _record(run, progress, error)
+        bar.show(progress, error)
+        run.save(progress.state, progress.seconds)
+    return progress
+
+
+def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
+    """The newest checkpoint of a failing run, the one before where that has been tried already; without any its
+    state, which no failed step has touched."""
+    tried: set[int] = set()
+
+    def restore(state: TrainingState) -> TrainingState:
+        saved = None if run.checkpoints is None else run.checkpoints.newest(state)
+        while saved is not None and run.checkpoints is not None and int(saved[0].step) in tried:
+            older = run.checkpoints.newest(state, before=int(saved[0].step))
+            if older is None:
+                break
+            saved = older
+        if saved is None:
+            return state
+        tried.add(int(saved[0].step))
+        return saved[0]
+
+    return restore
+
+
+def _quick_error(run: _Run, state: TrainingState) -> float | None:
+    """The relative L2 error on a small held-out sample, for the eye."""
+    family = state.objective.family
+    return quick_error(state.model, family, stream(run.settings.seed, EVALUATION)) if family.has_exact else None
+
+
+def _record(run: _Run, progress: Progress, error: float | None) -> None:
+    if run.directory is not None:
+        run.directory.append_metric(
+            {
+                "step": progress.step,
+                "seconds": progress.seconds,
+                "loss": progress.loss,
+                "relative_l2": error,
+                "skipped_steps": progress.skipped,
+            }
+        )
+
+
+class _Occasionally:
+    """Work that is due every so many seconds, and never so often that it takes a twentieth of the time."""
+
+    def __init__(self, seconds: float, first_after: float):
+        self._interval, self._next, self._first = seconds, time.perf_counter() + first_after, True
+
+    def due(self) -> bool:
+        return time.perf_counter() >= self._next
+
+    def perform(self, work: Callable[[], float | None]) -> float | None:
+        begun = time.perf_counter()
+        result = work()
+        ended = time.perf_counter()
+        cost = 0.0 if self._first else ended - begun  # the first time compiles
+        self._next, self._first = ended + max(self._interval, 20.0 * cost), False
+        return result
+
+
+def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluation: Evaluation | None) -> Outcome:
+    state = run.state if progress is None else progress.state
+    return Outcome(
+        solution=Solution(state.model, state.objective.family),
+        steps=int(state.step),
+        seconds=run.seconds if progress is None else progress.seconds,
+        compile_seconds=run.compile_seconds,
+        skipped=int(state.skipped),
+        loss=None if progress is None else progress.loss,
+        pairs=run.settings.sampling.pairs,
+        interrupted_by=signal,
+        evaluation=evaluation,
+    )
+
+
+def solve(
+    family: Family,
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    estimator: Estimator | None = None,
+    optimiser: Optimiser | None = None,
+    architecture: Architecture | None = None,
+    sampling: Sampling | None = None,
+    independent: bool = False,
+    slopes: Slopes | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Solution:
+    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`."""
+    if not isinstance(family, Family):
+        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
+    if steps is None and minutes is None:
+        minutes = 1.0
+    settings = Settings(estimator, optimiser, architecture, sampling, independent, slopes, seed)
+    return execute(family, settings, Budget(steps, minutes), show=progress).solution

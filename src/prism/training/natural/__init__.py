@@ -1,0 +1,1 @@
+"""The natural gradient in sample space, with the large blocks of weights factored."""

@@ -1,0 +1,138 @@
+"""The derivatives of N residuals by the weights, in the form that suits each block of these.
+
+    small    everything else: rows are written out, N × P
+    heads    γ = 1 + e H and β = e H':  ∂r_n/∂[H H'] = e(μ_n) ⊗ g_n  with  g = ∂r/∂[γ β]
+    lift     z = x W + b:               ∂r_n/∂W = Σ_a v_na ⊗ e_na
+
+The last two are never written out; the heads would be half of the columns.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from prism.networks.model import Model
+from prism.networks.modulation import HyperGenerator
+from prism.shapes import Hidden, Scalar
+from prism.training.natural.factored import Block, OwnBlock, kernel
+
+Heads = Float[Array, "embedding outputs"]
+Lift = Float[Array, "coordinates width"]
+
+
+class Weights(eqx.Module):
+    """The weights of a model, or a change of them, block by block; a lift of no rows where it is left out."""
+
+    small: Float[Array, "P"]
+    heads: Heads
+    lift: Lift
+
+    @staticmethod
+    def of(model: Model) -> "Weights":
+        none = jnp.zeros((model.generator.weights[-1].shape[1], 0), model.lift.weight.dtype)
+        heads = jnp.concatenate([none, *_heads(model.generator)], axis=1)
+        return Weights(ravel_pytree(small_arrays(model))[0], heads, model.lift.weight)
+
+    def without_lift(self) -> "Weights":
+        return Weights(self.small, self.heads, self.lift[:0])
+
+    def put(self, model: Model) -> Model:
+        """The model with these weights."""
+        count, unravel = len(_heads(model.generator)), ravel_pytree(small_arrays(model))[1]
+        heads = jnp.split(self.heads, count, axis=1) if count else []
+        whole = _with_heads(eqx.combine(unravel(self.small), model), heads)
+        return eqx.tree_at(lambda m: m.lift.weight, whole, self.lift)
+
+    def norm(self) -> Scalar:
+        """Of what comes after the lift."""
+        return jnp.sqrt(jnp.sum(self.small**2) + jnp.sum(self.heads**2))
+
+
+class Jacobian(eqx.Module):
+    """Rows ∂r_n/∂θ; of the lift there may be none."""
+
+    small: Float[Array, "M P"]
+    heads: list[Block]
+    lift: list[Block]
+
+    def without_lift(self) -> "Jacobian":
+        return Jacobian(self.small, self.heads, [])
+
+    def kernel(self) -> Float[Array, "M M"]:
+        """J Jᵀ."""
+        blocks = [kernel(part) for part in (self.heads, self.lift) if part]
+        return self.small @ self.small.T + sum(blocks, start=0.0)
+
+    def push(self, change: Weights) -> Float[Array, "M"]:
+        """J δ."""
+        return self.small @ change.small + _pushed(self.heads, change.heads) + _pushed(self.lift, change.lift)
+
+    def pull(self, coefficients: Float[Array, "M"], like: Weights) -> Weights:
+        """Jᵀ c, of the shape of these weights."""
+        back = lambda blocks, matrix: sum(
+            (block.pull(coefficients, matrix.shape[0]) for block in blocks), start=jnp.zeros_like(matrix)
+        )
+        return Weights(self.small.T @ coefficients, back(self.heads, like.heads), back(self.lift, like.lift))
+
+    def above(self, below: "Jacobian") -> "Jacobian":
+        """Both, one above the other."""
+        first, second = len(self.small), len(below.small)
+        stack = lambda upper, lower: [
+            *[block.extended(0, second) for block in upper],
+            *[block.extended(first, 0) for block in lower],
+        ]
+        small = jnp.concatenate([self.small, below.small])
+        return Jacobian(small, stack(self.heads, below.heads), stack(self.lift, below.lift))
+
+
+def _pushed(blocks: list[Block], matrix: Float[Array, "rows columns"]) -> Float[Array, "M"] | float:
+    return sum((block.push(matrix) for block in blocks), start=0.0)
+
+
+class Probed(eqx.Module):
+    """A head H whose answer e H can be moved by a vector: the gradient to it is g."""
+
+    head: Float[Array, "embedding outputs"]
+    added: Float[Array, "outputs"]
+
+    def __rmatmul__(self, embedding: Hidden) -> Array:
+        return embedding @ self.head + self.added
+
+
+def small_arrays(model: Model) -> Model:
+    """The arrays but for the lift's matrix and the heads."""
+    arrays = eqx.filter(model, eqx.is_array)
+    return eqx.tree_at(lambda m: (m.lift.weight, *_heads(m.generator)), arrays, replace_fn=lambda _: None)
+
+
+def probed(model: Model, small: Model, added: Sequence[Array]) -> Model:
+    """The model with other arrays and its own heads, whose answers are moved."""
+    moved = [Probed(head, vector) for head, vector in zip(_heads(model.generator), added, strict=True)]
+    return _with_heads(eqx.combine(small, model), moved)
+
+
+def head_probes(model: Model) -> list[Array]:
+    """Moves of nothing."""
+    return [jnp.zeros_like(head[0]) for head in _heads(model.generator)]
+
+
+def head_blocks(model: Model, parameters: Float[Array, "N p"], gradients: Sequence[Float[Array, "N _"]]) -> list[Block]:
+    """The rows e(μ_n) ⊗ g_n from the gradients to the moves."""
+    if not gradients:
+        return []
+    embeddings = jax.vmap(lambda mu: model.generator.embed(model.parameters.standardise(mu)))(parameters)
+    return [OwnBlock(embeddings[:, None], jnp.concatenate(gradients, axis=1)[:, None])]
+
+
+def _heads(generator: HyperGenerator) -> list[Any]:
+    """Those that are there; under `eqx.tree_at` their places."""
+    return [head for head in (generator.scale_head, generator.shift_head) if head is not None]
+
+
+def _with_heads(model: Model, heads: Sequence[Any]) -> Model:
+    return eqx.tree_at(lambda m: _heads(m.generator), model, heads) if heads else model

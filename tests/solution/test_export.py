@@ -1,0 +1,277 @@
+"""An exported solution: both forms equal the live one, the NumPy form needs NumPy alone, mistakes take one line."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, MODULATIONS, Terms, roughened
+
+import prism
+from prism import artifacts, export_numpy, storage
+from prism.cli import main
+from prism.cli.options import SolveOptions
+from prism.derivatives.operators import Laplacian
+from prism.networks.model import Architecture, Model
+from prism.problem.domains import Cube, Domain
+from prism.problem.family import Family
+from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.solution.export import DESCRIPTION, FORWARD, PLATFORMS, README, STABLEHLO, WEIGHTS, numpy_obstacle
+from prism.solution.solution import Solution
+
+ROUNDING = 1e-13
+"""In float64, of the solution's size: a few hundred roundings."""
+
+
+class Anywhere(Family):
+    """Δu = 0 on any domain and for any parameters, under no constraint."""
+
+    domain: Domain
+    parameters: ParameterSpace
+    terms = {"lap": Laplacian()}
+
+    def residual(self, u, x, mu):
+        return u.lap
+
+
+BOX = Terms(BALL, {"lap": Laplacian()})
+
+
+def solution_of(family: Family = BOX, modulation=prism.FILM, depth: int = 3, **changes) -> Solution:
+    architecture = Architecture(6, 5, depth, 4, 2, modulation, **changes)
+    shapes = eqx.filter_eval_shape(Model.create, architecture, family.domain, family.parameters, KEY)
+    return Solution(roughened(shapes), family)
+
+
+def agrees(solution: Solution, path) -> None:
+    report = solution.export(path)
+    assert report["stablehlo_difference"] < ROUNDING
+    assert report["numpy_difference"] < ROUNDING
+
+
+@pytest.mark.parametrize("modulation", MODULATIONS.values(), ids=MODULATIONS)
+def test_every_modulation_agrees(modulation, tmp_path):
+    agrees(solution_of(modulation=modulation, affine=3), tmp_path / "out")
+
+
+def test_a_network_without_affine_channels_agrees(tmp_path):
+    agrees(solution_of(affine=0), tmp_path / "out")
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda kind: kind.__name__)
+def test_every_activation_agrees(activation, tmp_path):
+    agrees(solution_of(activation=activation()), tmp_path / "out")
+
+
+SPACES = {
+    "one": Uniform(k=(-1.0, 3.0)),
+    "logarithmic": LogUniform(beta=(0.1, 10.0)),
+    "three logarithmic": LogUniform(a=(0.1, 1.0), b=(1.0, 2.0), c=(5.0, 500.0)),
+}
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_every_space_agrees_without_a_constraint(space, tmp_path):
+    agrees(solution_of(Anywhere(Cube(4, -1.0, 2.0), space), depth=space.size), tmp_path / "out")
+
+
+def test_every_choice_is_in_the_numpy_file():
+    assert set(export_numpy.ACTIVATIONS) == set(artifacts.ACTIVATIONS)
+
+
+def test_activations_far_from_zero():
+    far = np.array([-800.0, -30.0, 0.0, 30.0, 800.0])
+    for kind, function in ACTIVATIONS.items():
+        np.testing.assert_allclose(export_numpy.ACTIVATIONS[kind.__name__](far), function(far), rtol=1e-12, atol=1e-300)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A solution, its export, points and parameters."""
+    out, solution = tmp_path_factory.mktemp("exported") / "out", solution_of()
+    solution.export(out)
+    return solution, out
+
+
+POINTS = jax.random.normal(KEY, (7, 5)) / 4
+MU = {"mu1": 0.7, "mu2": jnp.linspace(0.5, 1.5, 7)}
+
+
+def test_numpy_takes_what_the_live_solution_takes(exported):
+    solution, out = exported
+    numpy = export_numpy.read(out)
+    np.testing.assert_allclose(numpy.u(POINTS, **MU), solution(POINTS, **MU), rtol=0, atol=ROUNDING * 10)
+    one, same = numpy.u(POINTS[0], mu1=0.7, mu2=1.2), solution(POINTS[0], mu1=0.7, mu2=1.2)
+    assert one.shape == ()
+    np.testing.assert_allclose(one, same, atol=ROUNDING * 10)
+
+
+WITHOUT_JAX = """
+import sys
+sys.modules["jax"] = sys.modules["prism"] = None
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from solution import u
+np.save(sys.argv[3], u(np.load(sys.argv[2]), mu1=0.7, mu2=1.2))
+"""
+
+
+def test_a_process_without_jax(exported, tmp_path):
+    solution, out = exported
+    np.save(tmp_path / "points.npy", POINTS)
+    paths = [str(path) for path in (out, tmp_path / "points.npy", tmp_path / "values.npy")]
+    subprocess.run([sys.executable, "-B", "-I", "-c", WITHOUT_JAX, *paths], check=True)
+    live = solution(POINTS, mu1=0.7, mu2=1.2)
+    np.testing.assert_allclose(np.load(paths[2]), live, rtol=0, atol=ROUNDING * 10)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_stablehlo_takes_any_batch(batch, exported):
+    solution, out = exported
+    artifact = jax.export.deserialize(bytearray((out / STABLEHLO).read_bytes()))
+    mu = jnp.stack([jnp.broadcast_to(MU["mu1"], 7), MU["mu2"]], axis=-1)
+    values = artifact.call(POINTS[:batch], mu[:batch])
+    np.testing.assert_allclose(values, solution(POINTS, **MU)[:batch], rtol=0, atol=ROUNDING * 10)
+    assert artifact.platforms == PLATFORMS
+
+
+def test_the_directory_is_whole_and_explained(exported):
+    _, out = exported
+    assert set(storage.read_directory(out)) == {STABLEHLO, FORWARD, DESCRIPTION, WEIGHTS, README}
+    text = (out / README).read_text()
+    assert "mu1 in [0.5, 1.5]" in text
+    assert all(len(line) <= 120 for line in text.splitlines())
+
+
+WRONG = {
+    "points of another dimension": ((jnp.zeros((2, 4)), MU), "points of shape (2, 4) do not fit; give (5,) or"),
+    "a number for a point": ((jnp.zeros(()), MU), "points of shape () do not fit"),
+    "a missing parameter": ((POINTS, {"mu1": 1.0}), "no value for mu2; the parameters are mu1, mu2"),
+    "an unknown parameter": ((POINTS, {**MU, "mu3": 1.0}), "unknown mu3; the parameters are mu1, mu2"),
+    "too few values": (
+        (POINTS, {**MU, "mu1": jnp.ones(3)}),
+        "mu1: give one number, or one for each of the (7,) points",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_refused_as_by_the_live_solution(arguments, message, exported):
+    solution, out = exported
+    points, mu = arguments
+    for ask in (export_numpy.read(out).u, solution):
+        with pytest.raises(ValueError, match=re.escape(message)) as caught:
+            ask(points, **mu)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def described(**changes) -> Mapping:
+    return {DESCRIPTION: lambda content: json.dumps(json.loads(content) | changes).encode()}
+
+
+DAMAGE = {
+    "a flipped bit": ({WEIGHTS: flipped}, "weights.npz is not what was exported"),
+    "half of the weights": ({WEIGHTS: lambda content: content[: len(content) // 2]}, "weights.npz is not what was"),
+    "half of the description": ({DESCRIPTION: lambda content: content[:40]}, "solution.json is no exported solution"),
+    "no object": ({DESCRIPTION: lambda _: b"[]"}, "solution.json is no exported solution"),
+    "another format": (described(format=9), "its format is 9, this file reads 1"),
+    "an unknown activation": (described(activation="os.system"), "os.system"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_told_in_one_line(changes, message, exported):
+    _, out = exported
+    contents = [changes.get(name, bytes)((out / name).read_bytes()) for name in (DESCRIPTION, WEIGHTS)]
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        export_numpy.Solution(*contents)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match="holds no exported solution"):
+        export_numpy.read(tmp_path)
+
+
+def test_a_constraint_of_ones_own_has_no_numpy_form(tmp_path):
+    solution = solution_of(Terms(CYLINDER, {"lap": Laplacian()}))
+    assert "HardConstraint" in (numpy_obstacle(solution) or "")
+    with pytest.warns(UserWarning, match=r"no NumPy form: the constraint HardConstraint .* exported alone"):
+        report = solution.export(tmp_path / "out")
+    assert report["numpy_difference"] is None
+    assert report["stablehlo_difference"] < ROUNDING
+    assert set(storage.read_directory(tmp_path / "out")) == {STABLEHLO, README}
+    assert "NumPy" not in (tmp_path / "out" / README).read_text()
+
+
+def test_disagreement_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(export_numpy.ACTIVATIONS, "Tanh", np.sin)
+    with pytest.raises(prism.PrismError, match=r"solution.py differs by .* nothing was written"):
+        solution_of().export(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_solution_that_is_not_finite_is_not_exported(tmp_path):
+    broken = eqx.tree_at(lambda s: s.model.amplitude, solution_of(), jnp.asarray(jnp.nan))
+    with pytest.raises(prism.PrismError, match="not finite"):
+        broken.export(tmp_path / "out")
+
+
+def test_only_an_earlier_export_is_replaced_and_only_when_asked(tmp_path):
+    out, solution = tmp_path / "out", solution_of()
+    out.mkdir()
+    solution.export(out)
+    (out / "__pycache__").mkdir()
+    with pytest.raises(prism.InputError, match="in use; replace the earlier export with --force"):
+        solution.export(out)
+    solution.export(out, force=True)
+    assert set(storage.read_directory(out)) == {STABLEHLO, FORWARD, DESCRIPTION, WEIGHTS, README}
+    solution.save(tmp_path / "model")
+    before = storage.read_directory(tmp_path / "model")
+    with pytest.raises(prism.InputError, match=r"holds model.json, which is no part of an export"):
+        solution.export(tmp_path / "model", force=True)
+    assert storage.read_directory(tmp_path / "model") == before
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """What `prism solve` leaves of a solution."""
+    run, options = tmp_path_factory.mktemp("runs") / "run", SolveOptions(family="sine-gordon", dim=6, steps=1)
+    artifacts.save(solution_of(options.build_family()), run / "model", options.config())
+    return run
+
+
+def test_the_command(finished, capsys):
+    assert main(["export", str(finished), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["out"] == f"{finished}-export"
+    assert max(report["numpy_difference"], report["stablehlo_difference"]) < report["tolerance"] == 1e-6
+    assert main(["export", str(finished)]) == 2
+    assert "is in use" in capsys.readouterr().err
+    assert main(["export", str(finished), "--force"]) == 0
+    assert "README.md" in capsys.readouterr().out
+
+
+def test_mistakes_on_the_command_line(finished, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for arguments, words in (
+        (["nowhere"], "holds no finished run"),
+        ([str(finished), "--out", str(tmp_path / "file")], "is a file"),
+        ([str(finished), "--out", str(tmp_path / "file" / "below")], "cannot write to"),
+        ([str(finished), "--out", str(finished), "--force"], "no part of an export"),
+    ):
+        assert main(["export", *arguments]) == 2
+        error = capsys.readouterr().err.strip()
+        assert words in error
+        assert len(error.splitlines()) == 1

@@ -1,0 +1,80 @@
+"""The rule that chooses what nobody chose."""
+
+import jax.numpy as jnp
+import pytest
+from helpers import KEY, Terms
+
+import prism
+from prism.derivatives.taylor import Sin
+from prism.families import AllenCahn, Convection
+from prism.solving.settings import Settings
+
+
+class Conditioned(Terms):
+    @property
+    def conditions(self):
+        return {"boundary": prism.Prescribed(prism.Sphere(self.domain.dimension), lambda x, mu: x[0])}
+
+
+class Unbound(Terms):
+    def constraint(self) -> prism.Constraint:
+        return prism.Free()
+
+
+LAPLACIAN = {"lap": prism.Laplacian()}
+TRACE = {"trace": prism.WeightedTrace(lambda x, mu: jnp.ones(x.shape[0]))}
+HEAT = {"lap": prism.Laplacian(), "rate": prism.TimeDerivative()}
+SLOPES, KERNEL = prism.Spring(), prism.Spring(in_kernel=True, slopes=False)
+
+
+@pytest.mark.parametrize(
+    ("family", "optimiser", "estimator"),
+    [
+        (Terms(prism.Ball(10_000), LAPLACIAN), SLOPES, prism.Gram()),
+        (Terms(prism.Ball(1000), LAPLACIAN), SLOPES, prism.Gram(16)),
+        (Terms(prism.Ball(1000), TRACE), SLOPES, prism.Gram(16)),
+        (Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}), KERNEL, prism.Coordinates(16)),
+        (Terms(prism.Ball(20), {"bi": prism.Biharmonic()}), KERNEL, prism.Exact()),
+        (Terms(prism.TimeCylinder(prism.Ball(20)), HEAT), KERNEL, prism.Exact()),
+        (Terms(prism.TimeCylinder(prism.Ball(200)), HEAT), KERNEL, prism.Coordinates(16)),
+        (Conditioned(prism.Ball(50), LAPLACIAN), KERNEL, prism.Gram()),
+        (Unbound(prism.Ball(50), LAPLACIAN), KERNEL, prism.Gram()),
+    ],
+    ids=str,
+)
+def test_optimiser_and_estimator_suit_the_family(family, optimiser, estimator):
+    found = Settings().completed(family)
+    assert (found.optimiser, found.estimator) == (optimiser, estimator)
+
+
+def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():
+    found = Settings().completed(Convection.create(50, KEY))
+    assert (found.optimiser, found.estimator) == (KERNEL, prism.Exact())
+    assert (found.architecture.linear_lift, found.architecture.clocks) == (True, 30.0)
+    assert isinstance(found.architecture.activation, Sin)
+    assert Settings().completed(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)).architecture.clocks == 1.0
+
+
+def test_adam_keeps_the_sizes_of_the_paper():
+    found = Settings(optimiser=prism.Adam()).completed(AllenCahn.create(1000, KEY))
+    assert found.architecture == prism.Architecture()
+    assert (found.estimator, found.sampling) == (prism.Coordinates(16), prism.Sampling(100, 100))
+
+
+@pytest.mark.parametrize(
+    ("dimension", "width", "points"), [(100, 256, 400), (1_000, 512, 400), (10_000, 64, 200), (10**6, 64, 32)]
+)
+def test_sizes_follow_the_dimension(dimension, width, points):
+    found = Settings().completed(Terms(prism.Ball(dimension), LAPLACIAN))
+    assert (found.architecture.lift_width, found.sampling.points) == (width, points)
+
+
+def test_what_is_chosen_stays():
+    chosen = Settings(prism.Exact(), prism.Adam(0.1), prism.Architecture(5), prism.Sampling(7, 7), seed=3)
+    found = chosen.completed(AllenCahn.create(100, KEY))
+    assert (found.estimator, found.optimiser, found.architecture) == (
+        chosen.estimator,
+        chosen.optimiser,
+        chosen.architecture,
+    )
+    assert (found.sampling, found.seed) == (chosen.sampling, 3)
