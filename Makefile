@@ -9,21 +9,22 @@ BIN := $(VENV)/bin
 # Plots go to files: no window is ever opened.
 export MPLBACKEND ?= Agg
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo test test-slow lint docs bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       train a small family of equations and show what came out"
-	@echo "make test       lint, type check and the fast tests"
+	@echo "make test       lint, type check, the documents and the fast tests"
 	@echo "make test-slow  the tests marked slow"
 	@echo "make lint       ruff and basedpyright"
+	@echo "make docs       the documents as a site: open site/index.html"
 	@echo "make bench      measure the time of a training step"
 	@echo "make clean      remove .venv, caches and build products"
 
 demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
-test: lint
+test: lint docs
 	@$(BIN)/python -m pytest -n 2
 
 test-slow: $(INSTALLED)
@@ -34,11 +35,14 @@ lint: $(INSTALLED)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
 
+docs: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: $(INSTALLED)
 	@$(BIN)/python benchmarks/step_time.py
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt
