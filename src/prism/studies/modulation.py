@@ -3,51 +3,72 @@
 The affine part is left out here, through which μ would enter beside γ and β.
 """
 
-from collections.abc import Sequence
-
 from matplotlib.figure import Figure
 
-from prism.studies import in_beta
-from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, Trial, averaged, changed
+from prism.studies import over_beta
+from prism.studies.figures import PALETTE, REFERENCE, legend_below, log_ticks, panels
+from prism.studies.trials import (
+    MODULATIONS,
+    SEEDS,
+    Measurement,
+    Measurements,
+    Study,
+    TableRow,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+)
 
 
-def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each modulation and seed."""
-    rows: list[Row] = []
+def run(full: bool, tell: Tell) -> list[Measurement]:
+    """One measurement for each modulation and seed."""
+    measurements: list[Measurement] = []
     for seed in SEEDS:
-        family = in_beta.problem(seed=seed)
+        family = over_beta.problem(seed=seed)
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
             trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
-            report = trial.run(family, in_beta.budget(full)).report()
-            errors = {"relative L2": report["relative_l2"], "μ-blind": report["mu_blind_error"]}
-            rows.append(
-                {"modulation": name, "seed": seed, "steps": report["steps"], **errors, "skill": report["skill"]}
+            report = trial.run(family, over_beta.budget(full)).report()
+            measurements.append(
+                {
+                    "modulation": name,
+                    "d": family.domain.dimension,
+                    "seed": seed,
+                    "steps": report["steps"],
+                    "relative L2": report["relative_l2"],
+                    "μ-blind": report["mu_blind_error"],
+                    "skill": report["skill"],
+                }
             )
-    return rows
+    return measurements
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    return averaged(rows, ["modulation"], ["relative L2", "skill"])
+def summary(measurements: Measurements) -> list[TableRow]:
+    return averaged(measurements, ["modulation"], ["relative L2", "skill"])
 
 
-def finding(rows: Sequence[Row]) -> str:
-    means = {line["modulation"]: line["skill"] for line in summary(rows)}
+def finding(measurements: Measurements) -> str:
+    means = {row["modulation"]: row["skill"] for row in summary(measurements)}
     order = sorted(means, key=lambda name: means[name])
     ranked = ", ".join(f"{name} {means[name]:.3f}" for name in order)
     return f"Skill after the same number of steps, best first: {ranked}. One that ignores μ cannot be below 1."
 
 
-def figure(rows: Sequence[Row]) -> Figure:
+def figure(measurements: Measurements) -> Figure:
     """Skill of each modulation, with its deviation over seeds."""
-    drawn = Figure(figsize=(6.0, 4.0), layout="constrained")
-    axis, lines = drawn.subplots(), summary(rows)
-    for position, line in enumerate(lines):
-        axis.errorbar(position, line["skill"], yerr=line["± skill"], fmt="o", capsize=4, color="#2a5d9f")
-    axis.axhline(1.0, color="#c44e52", ls="--", label="μ-blind")
-    axis.set(ylabel="skill (lower is better)", yscale="log", title=f"Sine-Gordon in β, {in_beta.DIMENSION} dimensions")
-    axis.set_xticks(range(len(lines)), [line["modulation"] for line in lines])
-    axis.legend(fontsize=8)
+    drawn, ((axes,),) = panels(1, 1, (7.0, 4.6))
+    rows = summary(measurements)
+    skills, deviations = ([row[column] for row in rows] for column in ("skill", "± skill"))
+    label = f"mean ± deviation over {rows[0]['seeds']} seeds"
+    axes.errorbar(range(len(rows)), skills, yerr=deviations, fmt="o", capsize=4, color=PALETTE[0], label=label)
+    axes.axhline(1.0, color=REFERENCE, ls="--", label="best answer that ignores μ")
+    axes.set(ylabel="skill (lower is better)", yscale="log", xlim=(-0.5, len(rows) - 0.5))
+    dimension, steps = measurements[0]["d"], measurements[0]["steps"]
+    axes.set_title(f"Skill by how μ enters, after {steps:,} steps\nSine-Gordon in β, {dimension:,} dimensions")
+    axes.set_xticks(range(len(rows)), [row["modulation"] for row in rows])
+    log_ticks(axes.yaxis, (1.0, 2.0, 5.0))
+    legend_below(drawn, axes)
     return drawn
 
 

@@ -1,53 +1,71 @@
 """Why a family: one PRISM, one naive concatenation, and a network retrained for every β, each with the same steps.
 
-All three take as many steps in total, so that retraining has a share of them for each β. Preparation (compilation) is
-left out, which spares retraining most.
+All three take as many steps in total, so that retraining has an equal part of them for each β. All three are without
+the affine part, and so differ in nothing but how β enters: by scale and shift, added to the hidden layers, or not at
+all. Preparation (compilation) is left out, which spares retraining most.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
+from matplotlib.figure import Figure
 
-from prism.networks.modulation import CONCAT, NONE
-from prism.solving.settings import Settings
-from prism.studies import in_beta
-from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged, changed
+from prism.networks.modulation import CONCAT, FILM, NONE, ModulationSettings
+from prism.problem.family import Family
+from prism.studies import over_beta
+from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged, changed
 
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
-METHODS = ("PRISM", "concat", "retrain")
+SHARED = {"PRISM": FILM, "concat": CONCAT}
+"""One network for every β."""
 
 
-def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each method, seed and β."""
-    rows: list[Row] = []
+def run(full: bool, tell: Tell) -> list[Measurement]:
+    """One measurement for each method, seed and β."""
+    measurements: list[Measurement] = []
     for seed in SEEDS:
         tell(f"seed {seed}")
-        rows += _methods(seed, full)
-    return rows
+        measurements += _methods(seed, full)
+    return measurements
 
 
-def _methods(seed: int, full: bool) -> list[Row]:
+def trial(name: str, modulation: ModulationSettings, family: Family, seed: int) -> Trial:
+    """A method: the default settings without the affine part, and how β enters."""
+    return Trial(name, changed(family, seed, modulation=modulation, affine=0))
+
+
+def _methods(seed: int, full: bool) -> list[Measurement]:
     """Both networks in β at every β, and one for each."""
-    family = in_beta.problem(seed=seed)
-    concat = changed(family, seed, modulation=CONCAT, affine=0)
-    rows: list[Row] = []
-    for trial in (Trial("PRISM", Settings(seed=seed)), Trial("concat", concat)):
-        rows += in_beta.rows_over("method", trial, family, in_beta.budget(full), BETAS)
+    family = over_beta.problem(seed=seed)
+    measurements: list[Measurement] = []
+    for name, modulation in SHARED.items():
+        one = trial(name, modulation, family, seed)
+        measurements += over_beta.measured_errors("method", one, family, over_beta.budget(full), BETAS)
     for beta in BETAS:
-        alone = in_beta.problem_at(beta, seed)
-        trial = Trial("retrain", changed(alone, seed, modulation=NONE))
-        rows += in_beta.rows_over("method", trial, alone, in_beta.budget(full, len(BETAS)), (beta,))
-    return rows
+        alone = over_beta.problem_at(beta, seed)
+        part = over_beta.budget(full, len(BETAS))
+        measurements += over_beta.measured_errors("method", trial("retrain", NONE, alone, seed), alone, part, (beta,))
+    return measurements
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    return averaged(rows, ["method", "β"], ["relative L2"])
+def summary(measurements: Measurements) -> list[TableRow]:
+    return averaged(measurements, ["method", "steps", "β"], ["relative L2"])
 
 
-def finding(rows: Sequence[Row]) -> str:
-    means = {str(line["method"]): line["relative L2"] for line in averaged(rows, ["method"], ["relative L2"])}
-    parts = ", ".join(f"{name} {means[name]:.2e}" for name in METHODS)
-    return f"Mean relative L2 over {len(BETAS)} β and seeds, as many steps in total: {parts}."
+def finding(measurements: Measurements) -> str:
+    rows = averaged(measurements, ["method"], ["relative L2"])
+    parts = ", ".join(f"{row['method']} {row['relative L2']:.2e}" for row in rows)
+    betas = len({one["β"] for one in measurements})
+    return f"Mean relative L2 over {betas} β and seeds, {_steps(measurements)} steps in total each: {parts}."
 
 
-STUDY = Study(run, lambda rows: in_beta.errors_over(rows, "method", "as many steps for each method"), summary, finding)
+def figure(measurements: Measurements) -> Figure:
+    """Error over β of each method."""
+    title = f"Error of each method after {_steps(measurements)} steps in total, none with an affine part"
+    return over_beta.figure_of_errors(measurements, "method", title)
+
+
+def _steps(measurements: Measurements) -> int:
+    """Of a method in total, all of which the networks for every β take at once."""
+    return max(one["steps"] for one in measurements)
+
+
+STUDY = Study(run, figure, summary, finding)

@@ -1,41 +1,46 @@
 """How β in [0.1, 10] should be drawn while training: uniformly, or uniformly in its logarithm (paper, section 5.8)."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from prism.problem.parameters import LogUniform, Uniform
 from prism.solving.settings import Settings
-from prism.studies import in_beta
-from prism.studies.trials import SEEDS, Row, Study, Tell, Trial, averaged
+from prism.studies import over_beta
+from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged
 
 BETAS = tuple(float(value) for value in np.geomspace(0.1, 10.0, 9))
 LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.1, 10.0))}
 
 
-def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each law, seed and β."""
-    rows: list[Row] = []
-    budget = in_beta.budget(full)
+def run(full: bool, tell: Tell) -> list[Measurement]:
+    """One measurement for each law, seed and β."""
+    measurements: list[Measurement] = []
+    budget = over_beta.budget(full)
     for seed in SEEDS:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")
-            trial, family = Trial(name, Settings(seed=seed)), in_beta.problem(space, seed)
-            rows += in_beta.rows_over("law", trial, family, budget, BETAS)
-    return rows
+            trial, family = Trial(name, Settings(seed=seed)), over_beta.problem(space, seed)
+            measurements += over_beta.measured_errors("law", trial, family, budget, BETAS)
+    return measurements
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    return averaged(rows, ["law", "β"], ["relative L2"])
+def summary(measurements: Measurements) -> list[TableRow]:
+    return averaged(measurements, ["law", "β"], ["relative L2"])
 
 
-def finding(rows: Sequence[Row]) -> str:
+def finding(measurements: Measurements) -> str:
     parts = []
     for name, chosen in (("below 1", lambda b: b < 1.0), ("1 and above", lambda b: b >= 1.0)):
-        here = [row for row in rows if chosen(row["β"])]
-        means = {line["law"]: line["relative L2"] for line in averaged(here, ["law"], ["relative L2"])}
-        parts.append(f"β {name}: uniform {means['uniform']:.2e}, log-uniform {means['log-uniform']:.2e}")
+        here = [one for one in measurements if chosen(one["β"])]
+        means = [f"{row['law']} {row['relative L2']:.2e}" for row in averaged(here, ["law"], ["relative L2"])]
+        parts.append(f"β {name}: {', '.join(means)}")
     return f"Mean relative L2 over seeds and β. {'; '.join(parts)}."
 
 
-STUDY = Study(run, lambda rows: in_beta.errors_over(rows, "law", "how β is drawn while training"), summary, finding)
+def figure(measurements: Measurements) -> Figure:
+    """Error over β under each law."""
+    title = f"Error after {measurements[0]['steps']} steps by how β was drawn in training"
+    return over_beta.figure_of_errors(measurements, "law", title)
+
+
+STUDY = Study(run, figure, summary, finding)

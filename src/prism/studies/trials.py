@@ -1,4 +1,4 @@
-"""What studies share: a trial, the problems they solve, and tables and figures of what came out.
+"""What studies share: a trial, the problems they solve, and tables of what came out.
 
 Where steps cost the same, variants get the same number of them, which no load of the machine changes; else the same
 seconds, compilation apart: what is compared is the method, not the compiler.
@@ -10,34 +10,42 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.stats import binomtest
 
 from prism.families import SineGordon
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT
-from prism.numerics.keys import PROBLEM, stream
+from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
 from prism.solving.runs import Outcome, execute
 from prism.solving.settings import Settings
 from prism.training.loop import Budget
 
-Row = dict[str, Any]
-Rows = Sequence[Mapping[str, Any]]
+Measurement = dict[str, Any]
+"""What was set and what was measured, each under its name; plain values that JSON keeps."""
+Measurements = Sequence[Mapping[str, Any]]
+TableRow = dict[str, Any]
 Tell = Callable[[str], None]
 
 SEEDS = (0, 1, 2)
 """Of problem, network and sampling, in every study that has error bars."""
+LEVEL = 0.95
+"""Of intervals."""
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 
 @dataclass(frozen=True)
 class Study:
-    """One question: `run(full, tell)` measures rows, `summary` makes the table of them, `finding` says in words what
-    they show."""
+    """One question, how it is measured and how the answer is shown.
 
-    run: Callable[[bool, Tell], list[Row]]
-    figure: Callable[[Sequence[Row]], Figure]
-    summary: Callable[[Sequence[Row]], list[Row]] = list
-    finding: Callable[[Sequence[Row]], str] | None = None
+    `run(full, tell)` measures, and tells on the way what it is at. `figure`, `summary` (the table) and `finding` (in
+    words) read the measurements and nothing else, so each can be made again from the JSON file of a run.
+    """
+
+    run: Callable[[bool, Tell], list[Measurement]]
+    figure: Callable[[Measurements], Figure]
+    summary: Callable[[Measurements], list[TableRow]] = lambda measurements: [dict(one) for one in measurements]
+    finding: Callable[[Measurements], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Trial:
 
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
     """The benchmark of the studies: Sine-Gordon with the two-body solution."""
-    return SineGordon.create(dimension, stream(seed, PROBLEM), scaled)
+    return SineGordon.create(dimension, stream(seed, Purpose.PROBLEM), scaled)
 
 
 def changed(family: Family, seed: int = 0, **changes: object) -> Settings:
@@ -66,23 +74,29 @@ def changed(family: Family, seed: int = 0, **changes: object) -> Settings:
     return Settings(architecture=replace(architecture, **changes), seed=seed)  # pyright: ignore[reportArgumentType]
 
 
-def averaged(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> list[Row]:
-    """Mean and deviation over seeds of some columns, for each combination of the others."""
+def averaged(measurements: Measurements, by: Sequence[str], columns: Sequence[str]) -> list[TableRow]:
+    """Mean and standard deviation of some columns over all that agree in those of `by`, and how many they are."""
     groups: dict[tuple, list[Mapping]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    table: list[Row] = []
+    for one in measurements:
+        groups.setdefault(tuple(one[name] for name in by), []).append(one)
+    table: list[TableRow] = []
     for key, group in groups.items():
-        line: Row = dict(zip(by, key, strict=True))
+        row: TableRow = dict(zip(by, key, strict=True))
         for column in columns:
-            values = np.asarray([row[column] for row in group], dtype=float)
-            line |= {column: float(values.mean()), f"± {column}": float(values.std(ddof=min(1, len(values) - 1)))}
-        table.append({**line, "seeds": len(group)})
+            values = np.asarray([one[column] for one in group], dtype=float)
+            row |= {column: float(values.mean()), f"± {column}": float(values.std(ddof=min(1, len(values) - 1)))}
+        table.append({**row, "seeds": len(group)})
     return table
 
 
+def binomial_interval(successes: int, trials: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval for a probability: whatever that is, it is held at least so often."""
+    interval = binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
+    return float(interval.low), float(interval.high)
+
+
 def markdown(rows: Sequence[Mapping[str, object]]) -> str:
-    """The rows as a table; figures with three digits."""
+    """A table of Markdown; numbers with three digits."""
     if not rows:
         return ""
     names = list(rows[0])

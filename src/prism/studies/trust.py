@@ -4,18 +4,18 @@ Sine-Gordon at 100 dimensions, trained for μ in [0.5, 1.5]² and asked at μ of
 held-out μ of the box alone.
 """
 
-from collections.abc import Sequence
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.numerics.keys import CHECK, stream
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.shapes import Key
 from prism.solution.evaluation import errors_at
 from prism.solution.trust import calibrate, scaled_residuals
 from prism.solving.settings import Settings
-from prism.studies.trials import Row, Study, Tell, Trial, problem
+from prism.studies.figures import REFERENCE, SHADE, legend_below, panels, styles
+from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, Trial, problem
 from prism.training.loop import Budget
 
 DIMENSION = 100
@@ -25,25 +25,25 @@ LOW, HIGH = 0.25, 2.5
 SETTINGS = Settings()
 
 
-def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each queried μ: half of them inside the box, half outside."""
+def run(full: bool, tell: Tell) -> list[Measurement]:
+    """One measurement for each queried μ: half of them inside the box, half outside."""
     family = problem(DIMENSION)
     tell(f"training at {DIMENSION} dimensions")
-    solution = (
-        Trial("default", SETTINGS).run(family, Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)).solution
-    )
+    budget = Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)
+    solution = Trial("default", SETTINGS).run(family, budget).solution
     tell("calibrating on held-out parameters of the box")
     calibration = calibrate(solution)
-    queried = queries(stream(0, CHECK))
+    queried = queries(stream(0, Purpose.CHECK))
     tell(f"asking at {QUERIES} parameters")
     residuals = scaled_residuals(solution.model, family, queried)
-    errors = errors_at(solution.model, family, queried, stream(1, CHECK), 1_000)
-    rows: list[Row] = []
+    errors = errors_at(solution.model, family, queried, stream(1, Purpose.CHECK), 1_000)
+    measurements: list[Measurement] = []
     for mu, scaled, error in zip(np.asarray(queried), residuals, errors, strict=True):
         estimate = calibration.error(float(scaled))
         assert estimate is not None
-        rows.append(
+        measurements.append(
             {
+                "d": DIMENSION,
                 "mu": mu.tolist(),
                 "inside": not solution.outside(**dict(zip(family.parameters.names, mu.tolist(), strict=True))),
                 "residual": float(scaled),
@@ -53,36 +53,37 @@ def run(full: bool, tell: Tell) -> list[Row]:
                 "error": float(error),
             }
         )
-    return rows
+    return measurements
 
 
-def queries(key) -> jax.Array:
+def queries(key: Key) -> jax.Array:
     """Uniform in the box, and uniform in the larger one without the box."""
     half, space = QUERIES // 2, problem(2).parameters
-    inside = jax.vmap(space.sample)(jax.random.split(key, half))
-    wide = jax.random.uniform(jax.random.fold_in(key, 1), (8 * half, space.size), minval=LOW, maxval=HIGH)
+    inside = jax.vmap(space.sample)(items(key, half))
+    wide = jax.random.uniform(child(key, Purpose.QUERIES), (8 * half, space.size), minval=LOW, maxval=HIGH)
     lows, highs = jnp.asarray(space.lows), jnp.asarray(space.highs)
     outside = wide[jnp.any((wide < lows[None]) | (wide > highs[None]), axis=1)]
     return jnp.concatenate([inside, outside[: QUERIES - half]])
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
+def summary(measurements: Measurements) -> list[TableRow]:
     """Spearman's rank correlation of estimated and true error, and how far apart they are."""
-    regions = {"inside": [r for r in rows if r["inside"]], "outside": [r for r in rows if not r["inside"]], "all": rows}
-    lines: list[Row] = []
-    for name, here in regions.items():
-        estimated, true = (np.asarray([row[column] for row in here]) for column in ("estimated", "error"))
-        lines.append(
+    inside = [one for one in measurements if one["inside"]]
+    outside = [one for one in measurements if not one["inside"]]
+    table: list[TableRow] = []
+    for name, here in (("inside", inside), ("outside", outside), ("all", measurements)):
+        estimated, true = (np.asarray([one[column] for one in here]) for column in ("estimated", "error"))
+        table.append(
             {
                 "queried μ": name,
                 "number": len(here),
                 "rank correlation": rank_correlation(estimated, true),
                 "median true / estimated": float(np.median(true / estimated)),
-                "true within the interval": float(np.mean([row["low"] <= row["error"] <= row["high"] for row in here])),
+                "true within the interval": float(np.mean([one["low"] <= one["error"] <= one["high"] for one in here])),
                 "largest true error": float(true.max()),
             }
         )
-    return lines
+    return table
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
@@ -91,23 +92,29 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.corrcoef(rank(first), rank(second))[0, 1])
 
 
-def figure(rows: Sequence[Row]) -> Figure:
-    """True error against estimated, both logarithmic."""
-    drawn = Figure(figsize=(5.6, 5.0), layout="constrained")
-    axis = drawn.subplots()
-    for inside, name, colour in ((True, "inside the box", "#2a5d9f"), (False, "outside", "#c44e52")):
-        here = [row for row in rows if row["inside"] == inside]
-        axis.plot([r["estimated"] for r in here], [r["error"] for r in here], "o", ms=4, color=colour, label=name)
-    ends = [min(row["estimated"] for row in rows), max(row["estimated"] for row in rows)]
-    axis.plot(ends, ends, color="#888888", ls="--", label="as estimated")
-    axis.set(xscale="log", yscale="log", xlabel="estimated relative L2 error", ylabel="true relative L2 error")
-    axis.set_title(f"trust at {len(rows)} queried μ, {DIMENSION} dimensions")
-    axis.legend(fontsize=8)
+def figure(measurements: Measurements) -> Figure:
+    """True error against estimated, both logarithmic, with the interval that is given beside the estimate."""
+    drawn, ((axes,),) = panels(1, 1, (6.2, 5.8))
+    regions = {"inside the box": True, "outside the box": False}
+    for (name, inside), look in zip(regions.items(), styles(regions).values(), strict=True):
+        here = [one for one in measurements if one["inside"] == inside]
+        axes.plot(
+            [one["estimated"] for one in here], [one["error"] for one in here], ls="none", ms=4, label=name, **look
+        )
+    columns = ("estimated", "low", "high")
+    estimated, low, high = np.sort(np.asarray([[one[c] for c in columns] for one in measurements]), axis=0).T
+    axes.fill_between(estimated, low, high, color=SHADE, zorder=0, label="interval given with the estimate")
+    axes.plot(estimated, estimated, color=REFERENCE, ls="--", label="true = estimated")
+    axes.set(xscale="log", yscale="log", xlabel="estimated relative L2 error", ylabel="true relative L2 error")
+    axes.set_title(
+        f"True error over the one that trust estimates\n{len(measurements)} μ, {measurements[0]['d']} dimensions"
+    )
+    legend_below(drawn, axes, 2)
     return drawn
 
 
-def finding(rows: Sequence[Row]) -> str:
-    parts = [f"{line['queried μ']} {line['rank correlation']:.2f}" for line in summary(rows)]
+def finding(measurements: Measurements) -> str:
+    parts = [f"{row['queried μ']} {row['rank correlation']:.2f}" for row in summary(measurements)]
     return f"Rank correlation of estimated and true error: {', '.join(parts)}."
 
 

@@ -7,7 +7,7 @@ box and as far again beyond it; growth is against the middle of the box, in powe
 |E g|², which tells how much of V_g comes from a larger residual alone, is measured beside them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import equinox as eqx
 import jax
@@ -15,25 +15,27 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
 from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
 from prism.networks.model import Architecture
-from prism.numerics.keys import CHECK, PROBLEM, stream
+from prism.numerics.keys import Purpose, items, stream
 from prism.objective.objective import Batch
 from prism.shapes import Key, Keys
 from prism.solving.runs import first_state
 from prism.solving.settings import Settings
-from prism.studies.trials import MODULATIONS, SEEDS, Row, Study, Tell, averaged
+from prism.studies.figures import REFERENCE, SHADE, legend_below, log_ticks, offsets, panels, styles
+from prism.studies.trials import MODULATIONS, SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged
 from prism.training.advance import TrainingState
 from prism.training.optimisers import Adam
 from prism.training.program import Program
 
 DIMENSION, DRAWS = 100, 32
 STEPS, FULL_STEPS = 300, 5_000
-PLACES, MIDDLE, EDGE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 0.5, 1.0
-"""Along the diagonal: 0 and 1 are corners of the box."""
+POSITIONS, MIDDLE, CORNER, OUTSIDE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 0.5, 1.0, 2.0
+"""Along the diagonal: 0 and 1 are corners of the box, 2 is one width outside."""
 EQUATIONS = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
@@ -41,12 +43,13 @@ EQUATIONS = {
     "reaction-diffusion": ReactionDiffusion,
 }
 COMPARED = [name for name in MODULATIONS if name != "none"]
-MEASURES = ("residual", "gradient", "mean gradient²")
+MEASURES = ("residual variance", "gradient variance", "squared mean gradient")
 
 
-def run(full: bool, tell: Tell) -> list[Row]:
-    """One row for each equation, modulation, seed and place."""
-    rows: list[Row] = []
+def run(full: bool, tell: Tell) -> list[Measurement]:
+    """One measurement for each equation, modulation, seed and position."""
+    measurements: list[Measurement] = []
+    steps = FULL_STEPS if full else STEPS
     for equation in EQUATIONS:
         for modulation in COMPARED:
             tell(f"{equation}, {modulation}")
@@ -54,33 +57,33 @@ def run(full: bool, tell: Tell) -> list[Row]:
             for seed in SEEDS:
                 state, settings = _begin(equation, modulation, seed)
                 program = program or Program.compile(state, settings.optimiser)
-                steps = FULL_STEPS if full else STEPS
                 state, _ = program(state, steps, float(steps))
-                rows += [{"equation": equation, "modulation": modulation, "seed": seed} | row for row in along(state)]
-    return rows
+                labels = {"equation": equation, "modulation": modulation, "d": DIMENSION, "steps": steps, "seed": seed}
+                measurements += [{**labels, **one} for one in along(state)]
+    return measurements
 
 
 def _begin(equation: str, modulation: str, seed: int):
-    family = EQUATIONS[equation].create(DIMENSION, stream(seed, PROBLEM))
+    family = EQUATIONS[equation].create(DIMENSION, stream(seed, Purpose.PROBLEM))
     architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
     settings = Settings(Coordinates(16), Adam(), architecture, seed=seed).completed(family)
     return first_state(family, settings), settings
 
 
-def along(state: TrainingState) -> list[Row]:
-    """Every measure at every place, in powers of ten of the one in the middle of the box."""
+def along(state: TrainingState) -> list[Measurement]:
+    """Every measure at every position, in powers of ten of the one in the middle of the box."""
     space = state.objective.family.parameters
     low, high = space.uniform_box()
-    batch, keys = state.objective.draw(stream(0, CHECK)), jax.random.split(stream(1, CHECK), DRAWS)
+    batch, keys = state.objective.draw(stream(0, Purpose.CHECK)), items(stream(1, Purpose.CHECK), DRAWS)
 
-    def measured(place: float) -> Float[np.ndarray, "measures"]:
-        mu = space.from_uniform_coordinate(low + place * (high - low))
+    def measured(position: float) -> Float[np.ndarray, "measures"]:
+        mu = space.from_uniform_coordinate(low + position * (high - low))
         here = Batch(batch.points, jnp.broadcast_to(mu, batch.parameters.shape), batch.key)
         return np.log10(_noise(state, here, keys))
 
     middle = measured(MIDDLE)
-    growths = {place: measured(place) - middle for place in PLACES}
-    return [{"place": place, **dict(zip(MEASURES, map(float, g), strict=True))} for place, g in growths.items()]
+    growths = {position: measured(position) - middle for position in POSITIONS}
+    return [{"position": at, **dict(zip(MEASURES, map(float, growth), strict=True))} for at, growth in growths.items()]
 
 
 @eqx.filter_jit
@@ -99,50 +102,68 @@ def _noise(state: TrainingState, batch: Batch, keys: Keys) -> Float[Array, "meas
     return jnp.stack([jnp.mean(jnp.var(residuals, axis=0)), spread, jnp.sum(mean**2)])
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    """For each equation and modulation the growth from the middle to the upper corner and beyond it, over seeds."""
-    ends, table = {EDGE: "at the corner", PLACES[-1]: "beyond"}, {}
-    for line in averaged(rows, ["equation", "modulation", "place"], MEASURES):
-        if (name := ends.get(line["place"])) is not None:
-            labels = {key: line[key] for key in ("equation", "modulation")}
-            told = {f"{m} {name}": f"{line[m]:+.2f} ± {line[f'± {m}']:.2f}" for m in MEASURES}
-            table.setdefault(tuple(labels.values()), labels).update(told)
+def summary(measurements: Measurements) -> list[TableRow]:
+    """For each equation and modulation the growth from the middle to the upper corner and outside, over seeds."""
+    ends, table = {CORNER: "at the corner", OUTSIDE: "outside"}, {}
+    for row in averaged(measurements, ["equation", "modulation", "position"], MEASURES):
+        if (name := ends.get(row["position"])) is not None:
+            labels = {key: row[key] for key in ("equation", "modulation")}
+            cells = {f"{measure} {name}": f"{row[measure]:+.2f} ± {row[f'± {measure}']:.2f}" for measure in MEASURES}
+            table.setdefault(tuple(labels.values()), labels).update(cells)
     return list(table.values())
 
 
-def finding(rows: Sequence[Row]) -> str:
-    lines = averaged([row for row in rows if row["place"] == PLACES[-1]], ["equation", "modulation"], MEASURES)
-    parts = []
-    for equation in EQUATIONS:
-        here = [line for line in lines if line["equation"] == equation]
-        told = [f"{line['modulation']} {line['gradient']:+.1f} ({line['residual']:+.1f})" for line in here]
-        parts.append(f"{equation}: {', '.join(told)}")
+def finding(measurements: Measurements) -> str:
+    outside = [one for one in measurements if one["position"] == OUTSIDE]
+    rows, parts = averaged(outside, ["equation", "modulation"], MEASURES), []
+    for equation in dict.fromkeys(row["equation"] for row in rows):
+        cells = [
+            f"{row['modulation']} {row['gradient variance']:+.1f} ({row['residual variance']:+.1f})"
+            for row in rows
+            if row["equation"] == equation
+        ]
+        parts.append(f"{equation}: {', '.join(cells)}")
     return (
-        "Growth of the gradient's variance (and of the residual's) from the middle of the box to one width beyond it, "
+        "Growth of the gradient's variance (and of the residual's) from the middle of the box to one width outside it, "
         f"in powers of ten. {'; '.join(parts)}."
     )
 
 
-def figure(rows: Sequence[Row]) -> Figure:
-    """Growth along the diagonal for each equation and modulation; the box is shaded."""
-    drawn = Figure(figsize=(12.0, 6.0), layout="constrained")
-    lines = averaged(rows, ["equation", "modulation", "place"], MEASURES)
-    grid = drawn.subplots(2, len(EQUATIONS), squeeze=False, sharex=True, sharey="row")
+def figure(measurements: Measurements) -> Figure:
+    """Growth of both variances along the diagonal, a column for each equation, all on one scale; the box is shaded."""
+    rows = averaged(measurements, ["equation", "modulation", "position"], MEASURES)
+    equations = list(dict.fromkeys(row["equation"] for row in rows))
+    looks = styles(row["modulation"] for row in rows)
+    drawn, grid = panels(2, len(equations), (1.2 + 3.1 * len(equations), 7.2), sharex=True, sharey=True)
     for axes, measure in zip(grid, MEASURES, strict=False):
-        for axis, equation in zip(axes, EQUATIONS, strict=True):
-            for name in COMPARED:
-                here = [line for line in lines if (line["equation"], line["modulation"]) == (equation, name)]
-                places, growths, deviations = ([line[c] for line in here] for c in ("place", measure, f"± {measure}"))
-                axis.errorbar(places, growths, yerr=deviations, fmt="o-", markersize=4, capsize=3, label=name)
-            axis.axvspan(0.0, 1.0, color="0.93", zorder=-1)
-            axis.axhline(0.0, color="0.6", linewidth=0.8)
-        axes[0].set_ylabel(f"variance of the {measure},\npowers of ten of the middle's")
-    for axis, equation in zip(grid[0], EQUATIONS, strict=True):
-        axis.set_title(equation)
-    for axis in grid[-1]:
-        axis.set_xlabel("place along the diagonal")
-    grid[0, 0].legend(fontsize=8)
+        for panel, equation in zip(axes, equations, strict=True):
+            for name, offset in zip(looks, offsets(len(looks), 0.03), strict=True):
+                here = [row for row in rows if (row["equation"], row["modulation"]) == (equation, name)]
+                _plot_growth(panel, here, measure, offset, name, looks[name])
+            panel.axvspan(0.0, 1.0, color=SHADE, zorder=0)
+            panel.axhline(1.0, color=REFERENCE, lw=0.8)
+        axes[0].set_ylabel(f"{measure}\n(1: in the middle of the box)")
+    for panel, equation in zip(grid[0], equations, strict=True):
+        panel.set(title=equation, yscale="log")
+    log_ticks(grid[0, 0].yaxis)
+    for panel in grid[-1]:
+        panel.set_xlabel("position of μ on the diagonal")
+    first = measurements[0]
+    drawn.suptitle(
+        f"Noise of 16 random coordinates of {first['d']:,} after {first['steps']:,} steps, mean ± deviation over "
+        f"{rows[0]['seeds']} seeds; shaded: the trained box"
+    )
+    legend_below(drawn, grid[0, 0])
     return drawn
+
+
+def _plot_growth(axes: Axes, rows: Measurements, measure: str, offset: float, name: str, look: Mapping) -> None:
+    """The factor of growth over the position, with its deviation over seeds, which is one of powers of ten."""
+    powers, deviations = (np.asarray([row[column] for row in rows]) for column in (measure, f"± {measure}"))
+    growth = 10.0**powers
+    bars = np.stack([growth - 10.0 ** (powers - deviations), 10.0 ** (powers + deviations) - growth])
+    positions = [row["position"] + offset for row in rows]
+    axes.errorbar(positions, growth, yerr=bars, ls="-", lw=1.2, ms=4, capsize=2, label=name, **look)
 
 
 STUDY = Study(run, figure, summary, finding)
