@@ -1,64 +1,138 @@
-"""Levenberg's and Marquardt's damped Gauss-Newton step: the natural gradient of a least-squares loss, for few unknowns.
+"""Levenberg's and Marquardt's damped Gauss-Newton step for  min |e(u)|²,  within a box if there is one.
 
-    min over δ of  |r + Jδ|² + λ |Dδ|²,     D the lengths of J's columns,
+    δ = argmin  |e + Jδ|² + λ |Dδ|²,     D the lengths of J's columns,
 
 solved by QR of the stacked matrix, which keeps the digits that JᵀJ would lose. λ follows Nielsen's rule from the gain,
-the decrease of |r|² over the one its linear model promised (Madsen, Nielsen and Tingleff 2004, algorithm 3.16).
+the decrease of |e|² over the one its linear model predicted (Madsen, Nielsen and Tingleff 2004, algorithm 3.16).
+
+The state of a search goes in and comes out; when to stop is the caller's decision. Axes before the last are separate
+searches, side by side. The same lines serve `jax.numpy` arrays, inside `jit` too, and NumPy's: what is evaluated in
+float32 can be solved in float64.
 """
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from prism.shapes import Scalar, Vector
-
-Rows = Float[Array, "rows"]
-RowsAndJacobian = Callable[[Vector], tuple[Rows, Float[Array, "rows n"]]]
+Numbers = Array | np.ndarray
+Unknowns = Float[Numbers, "*searches n"]
+Errors = Float[Numbers, "*searches rows"]
+Jacobian = Float[Numbers, "*searches rows n"]
+PerSearch = Float[Numbers, "*searches"]
+Free = Bool[Numbers, "*searches n"]
+Evaluate = Callable[[Any], tuple[Any, Any]]
+"""u ↦ (e, ∂e/∂u), for all searches at once and in the kind of array that u is."""
 
 FIRST_DAMPING = 0.3
+FIRST_GROWTH = 2.0
+
+
+class Box(NamedTuple):
+    """Bounds of every unknown: numbers, or arrays of the unknowns' shape."""
+
+    low: float | Numbers
+    high: float | Numbers
 
 
 class Levenberg(eqx.Module):
-    """Unknowns, what they make of the rows, and how far the linear model is trusted. Rows that have not been looked at
-    yet are infinite, and the first step is the look."""
+    """Where the searches stand: the unknowns, e, ∂e/∂u and |e|² there, and how little the linear model is trusted.
 
-    unknowns: Vector
-    rows: Rows
-    jacobian: Float[Array, "rows n"]
-    damping: Scalar
-    growth: Scalar
-    moved: Bool[Array, ""]
+    `damping` is λ, and `growth` its factor if the next step fails. `moved` says whether the last step was taken.
+    """
+
+    unknowns: Unknowns
+    errors: Errors
+    jacobian: Jacobian
+    cost: PerSearch
+    damping: PerSearch
+    growth: PerSearch
+    moved: Bool[Numbers, "*searches"]
 
     @staticmethod
-    def start(unknowns: Vector, count: int) -> "Levenberg":
-        number = lambda value: jnp.asarray(value, unknowns.dtype)
-        rows = jnp.full(count, jnp.inf, unknowns.dtype)
-        jacobian = jnp.zeros((count, unknowns.size), unknowns.dtype)
-        return Levenberg(unknowns, rows, jacobian, number(FIRST_DAMPING), number(2.0), jnp.asarray(False))
+    def start(unknowns: Unknowns, count: int, damping: float = FIRST_DAMPING) -> "Levenberg":
+        """A state where nothing is evaluated yet, of `count` errors: its first step stays where it is and evaluates."""
+        xp, searches = namespace(unknowns), unknowns.shape[:-1]
+        constant = lambda value: xp.full(searches, value, dtype=unknowns.dtype)
+        return Levenberg(
+            unknowns=unknowns,
+            errors=xp.zeros((*searches, count), dtype=unknowns.dtype),
+            jacobian=xp.zeros((*searches, count, unknowns.shape[-1]), dtype=unknowns.dtype),
+            cost=constant(xp.inf),
+            damping=constant(damping),
+            growth=constant(FIRST_GROWTH),
+            moved=xp.zeros(searches, dtype=bool),
+        )
 
-    def step(self, look: RowsAndJacobian) -> "Levenberg":
-        """Move where that lessens Σr²; else stay, with more damping."""
-        seen = jnp.isfinite(self.rows[0])
-        change = jnp.where(seen, damped_solution(self.jacobian, self.rows, self.damping), 0.0)
-        rows, jacobian = look(self.unknowns + change)
-        size, before = jnp.sum(rows**2), jnp.sum(self.rows**2)
-        gain = (before - size) / (before - jnp.sum((self.rows + self.jacobian @ change) ** 2))
-        easier = self.damping * jnp.where(seen, jnp.maximum(1 / 3, 1 - (2 * gain - 1) ** 3), 1.0)
-        better = (size < before) & jnp.all(jnp.isfinite(jacobian))
-        there = Levenberg(self.unknowns + change, rows, jacobian, easier, jnp.full_like(self.growth, 2.0), better)
-        here = Levenberg(self.unknowns, self.rows, self.jacobian, self.damping * self.growth, 2 * self.growth, better)
-        return jax.tree.map(lambda new, old: jnp.where(better, new, old), there, here)
+    def step(self, evaluate: Evaluate, box: Box | None = None, free: Free | None = None) -> "Levenberg":
+        """Each search moved if that lowers its |e|²; else it stays, with more damping."""
+        return self.judged(self.proposed(box, free), evaluate)
+
+    def proposed(self, box: Box | None = None, free: Free | None = None) -> Unknowns:
+        """Where the damped step leads, cut off at the box. Unknowns that are not free stay where they are, and those
+        at a bound that the gradient pushes outwards."""
+        if box is None and free is None:
+            return self.unknowns + damped_step(self.jacobian, self.errors, self.damping)
+        xp = namespace(self.unknowns)
+        able = xp.ones(self.unknowns.shape, dtype=bool) if free is None else free
+        if box is not None:
+            gradient = xp.sum(self.jacobian * self.errors[..., None], axis=-2)
+            below, above = self.unknowns <= box.low, self.unknowns >= box.high
+            able = able & ~(below & (gradient > 0.0)) & ~(above & (gradient < 0.0))
+        jacobian = xp.where(able[..., None, :], self.jacobian, 0.0)
+        there = xp.where(able, self.unknowns + damped_step(jacobian, self.errors, self.damping), self.unknowns)
+        return there if box is None else xp.clip(there, box.low, box.high)
+
+    def judged(self, proposed: Unknowns, evaluate: Evaluate) -> "Levenberg":
+        """Each search at its proposed unknowns if |e|² is smaller there; the damping follows from the gain."""
+        xp = namespace(self.unknowns)
+        errors, jacobian = evaluate(proposed)
+        cost = xp.sum(errors**2, axis=-1)
+        # Beside columns of length one, less damping would be lost in rounding, and more would leave no step.
+        least = np.finfo(self.unknowns.dtype).eps ** 2
+        eased, raised = self.damping * self._damping_factor(proposed, errors), self.damping * self.growth
+        better = xp.asarray((cost < self.cost) & xp.all(xp.isfinite(jacobian), axis=(-2, -1)))
+
+        def chosen(new: Any, old: Any) -> Any:
+            return xp.where(better.reshape(better.shape + (1,) * (old.ndim - better.ndim)), new, old)
+
+        return Levenberg(
+            unknowns=chosen(proposed, self.unknowns),
+            errors=chosen(errors, self.errors),
+            jacobian=chosen(jacobian, self.jacobian),
+            cost=chosen(cost, self.cost),
+            damping=chosen(xp.maximum(eased, least), xp.minimum(raised, 1.0 / least)),
+            growth=chosen(FIRST_GROWTH, xp.minimum(2.0 * self.growth, 1.0 / least)),
+            moved=better,
+        )
+
+    def _damping_factor(self, proposed: Unknowns, errors: Errors) -> PerSearch:
+        """Nielsen's: 1/3 where the linear model was right, 1 where half of what it predicted came or it predicted
+        nothing, 2 where nothing came."""
+        xp = namespace(self.unknowns)
+        linear = xp.sum(self.jacobian * (proposed - self.unknowns)[..., None, :], axis=-1)
+        # |e|² − |e + Jδ|² without subtracting nearly equal sums.
+        predicted = -xp.sum(linear * (2.0 * self.errors + linear), axis=-1)
+        decrease = xp.minimum(self.cost - xp.sum(errors**2, axis=-1), predicted)
+        gain = xp.clip(decrease / xp.where(predicted > 0.0, predicted, 1.0), 0.0, 1.0)
+        return xp.where(predicted > 0.0, xp.maximum(1 / 3, 1.0 - (2.0 * gain - 1.0) ** 3), 1.0)
 
 
-def damped_solution(jacobian: Float[Array, "rows n"], rows: Rows, damping: Scalar) -> Vector:
-    """δ, with columns brought to length one; a column of zeros has no say."""
-    lengths = jnp.linalg.norm(jacobian, axis=0)
-    lengths = jnp.where(lengths > 0, lengths, 1.0)
-    count = lengths.shape[0]
-    stacked = jnp.concatenate([jacobian / lengths[None], jnp.sqrt(damping) * jnp.eye(count, dtype=rows.dtype)])
-    orthogonal, triangle = jnp.linalg.qr(stacked)
-    target = -orthogonal[: rows.shape[0]].T @ rows
-    return jax.scipy.linalg.solve_triangular(triangle, target) / lengths
+def damped_step(jacobian: Jacobian, errors: Errors, damping: PerSearch) -> Unknowns:
+    """δ, with columns brought to length one; a column of zeros gives zero."""
+    xp, count = namespace(errors), jacobian.shape[-1]
+    lengths = xp.sqrt(xp.sum(jacobian**2, axis=-2))
+    lengths = xp.where(lengths > 0.0, lengths, 1.0)
+    identity = xp.broadcast_to(xp.eye(count, dtype=errors.dtype), (*lengths.shape, count))
+    matrix = xp.concatenate([jacobian / lengths[..., None, :], xp.sqrt(damping)[..., None, None] * identity], axis=-2)
+    target = xp.concatenate([-errors, xp.zeros_like(lengths)], axis=-1)
+    # With the target as one more column, QR gives Qᵀ target without forming Q.
+    triangle = xp.linalg.qr(xp.concatenate([matrix, target[..., None]], axis=-1), mode="r")[..., :count, :]
+    return xp.linalg.solve(triangle[..., :-1], triangle[..., -1:])[..., 0] / lengths
+
+
+def namespace(array: Numbers) -> Any:
+    """The module whose functions take this array: numpy or jax.numpy."""
+    return array.__array_namespace__()
