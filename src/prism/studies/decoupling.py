@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
 from prism.networks.model import Architecture
+from prism.networks.modulation import MODULATIONS
 from prism.solving.runs import first_state
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, offsets, panels, styles
-from prism.studies.trials import MODULATIONS, Measurement, Measurements, Study, TableRow, Tell, problem
+from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, problem
 from prism.training.memory import compiled_bytes
 from prism.training.optimisers import Adam
 from prism.training.program import Program

@@ -181,7 +181,7 @@ def summary(measurements: Measurements) -> list[TableRow]:
 def figure(measurements: Measurements) -> Figure:
     """Share of intervals that hold the truth, and of blind data sets that were flagged, with binomial 95 % bars."""
     cases = {(one["family"], one["parameter"]): one for one in reversed(measurements)}
-    places = {case: place for place, case in enumerate(reversed(cases))}
+    places = {case: float(place) for place, case in enumerate(reversed(cases))}
     drawn, ((covered, flagged),) = panels(1, 2, (11.0, 1.9 + 0.75 * len(cases)), sharey=True, width_ratios=(2, 1))
     looks = styles(one["assumed"] for one in measurements)
     for assumption, offset in zip(looks, offsets(len(looks), 0.2), strict=True):

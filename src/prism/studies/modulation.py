@@ -5,10 +5,10 @@ The affine part is left out here, through which μ would enter beside γ and β.
 
 from matplotlib.figure import Figure
 
+from prism.networks.modulation import MODULATIONS
 from prism.studies import over_beta
 from prism.studies.figures import PALETTE, REFERENCE, legend_below, log_ticks, panels
 from prism.studies.trials import (
-    MODULATIONS,
     SEEDS,
     Measurement,
     Measurements,

@@ -14,7 +14,6 @@ from scipy.stats import binomtest
 
 from prism.families import SineGordon
 from prism.families.two_body import TwoBodyFamily
-from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
 from prism.solving.runs import Outcome, execute
@@ -31,7 +30,6 @@ SEEDS = (0, 1, 2)
 """Of problem, network and sampling, in every study that has error bars."""
 LEVEL = 0.95
 """Of intervals."""
-MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 
 @dataclass(frozen=True)

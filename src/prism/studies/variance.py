@@ -21,13 +21,14 @@ from matplotlib.figure import Figure
 from prism.derivatives.estimators import Coordinates
 from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
 from prism.networks.model import Architecture
+from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, items, stream
 from prism.objective.objective import Batch
 from prism.shapes import Key, Keys
 from prism.solving.runs import first_state
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, SHADE, legend_below, log_ticks, offsets, panels, styles
-from prism.studies.trials import MODULATIONS, SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged
+from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged
 from prism.training.advance import TrainingState
 from prism.training.optimisers import Adam
 from prism.training.program import Program

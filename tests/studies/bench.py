@@ -1,0 +1,57 @@
+"""One study run through `prism bench`, with what must hold of every record that it leaves."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from studies.measurements import MEASUREMENTS
+
+from prism import Adam, Architecture, Sampling
+from prism.cli import main
+from prism.solving.settings import Settings
+from prism.studies import over_beta
+from prism.studies.trials import Trial
+
+SMALL = Settings(optimiser=Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=Sampling(4, 4))
+REPORT = {"steps": 5, "seconds_per_step": 0.1, "relative_l2": 0.1, "mu_blind_error": 0.2, "skill": 0.5}
+
+
+def bench(name: str, directory: Path, capsys: pytest.CaptureFixture[str]) -> list[dict]:
+    """The measurements of a study: in the columns of the synthetic ones, complete, with table, figure and JSON."""
+    out = directory / "out"
+    assert main(["bench", name, "--out", str(out), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["study"] == name
+    assert json.loads((out / "results.json").read_text()) == record
+    assert (out / "table.md").read_text().startswith("| ")
+    assert record["finding"] is None or record["finding"] in (out / "table.md").read_text()
+    assert (out / "figure.png").stat().st_size > 1000
+    for one in record["rows"]:
+        assert list(one) == list(MEASUREMENTS[name]()[0])
+        assert all(value is not None for value in one.values())
+    return record["rows"]
+
+
+def constant_trials(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Trial, object, object]]:
+    """Trials that train nothing and end with the same report; they are noted with their families and budgets."""
+    noted = []
+
+    def run(self, family, budget):
+        noted.append((self, family, budget))
+        return SimpleNamespace(solution=SimpleNamespace(model=None), report=lambda: REPORT)
+
+    monkeypatch.setattr(Trial, "run", run)
+    return noted
+
+
+def constant_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of 0.1 at every β, of whatever network."""
+    monkeypatch.setattr(over_beta, "errors_at", lambda model, family, parameters, key: np.full(len(parameters), 0.1))
+
+
+def small_settings(family: object = None, seed: int = 0, **changes: object) -> Settings:
+    """In place of a study's default settings and of their changes: tiny networks and batches."""
+    return replace(SMALL, architecture=replace(SMALL.architecture, **changes), seed=seed)

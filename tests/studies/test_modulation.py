@@ -1,0 +1,34 @@
+"""The study of modulations: each on each seed, none with an affine part; and one real run."""
+
+import pytest
+from studies.bench import bench, constant_trials, small_settings
+
+from prism import FILM, NONE
+from prism.studies import modulation, over_beta
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(over_beta, "DIMENSION", 6)
+    monkeypatch.setattr(modulation, "SEEDS", (0, 1))
+
+
+@pytest.mark.usefixtures("small")
+def test_each_modulation_is_tried_without_the_affine_part(monkeypatch, tmp_path, capsys):
+    """Nothing is trained: that a modulation does what its name says is tested with the networks."""
+    noted = constant_trials(monkeypatch)
+    assert len(bench("modulation", tmp_path, capsys)) == 2 * len(modulation.MODULATIONS)
+    assert {trial.name: trial.settings.architecture.modulation for trial, _, _ in noted} == modulation.MODULATIONS
+    assert {trial.settings.architecture.affine for trial, _, _ in noted} == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_the_study_runs(monkeypatch, tmp_path, capsys):
+    """Two modulations, two steps, tiny networks."""
+    monkeypatch.setattr(over_beta, "STEPS", 2)
+    monkeypatch.setattr(modulation, "SEEDS", (0,))
+    monkeypatch.setattr(modulation, "MODULATIONS", {"film": FILM, "none": NONE})
+    monkeypatch.setattr(modulation, "changed", small_settings)
+    measured = bench("modulation", tmp_path, capsys)
+    assert [one["steps"] for one in measured] == [2] * 2
