@@ -22,3 +22,28 @@ class CorruptedFile(PrismError):
 
 class UnknownName(InputError, AttributeError):
     """A parameter or term that a family does not have; `hasattr` is false for it."""
+
+
+class UnusableOutput(InputError):
+    """A place that cannot be written to, or holds what is not to be replaced without being asked.
+
+    `complaint` says what is wrong, without the remedy; `replaceable` whether asking to replace it would help.
+    """
+
+    def __init__(self, complaint: str, replaceable: bool = False):
+        self.complaint, self.replaceable = complaint, replaceable
+        super().__init__(f"{complaint}; {'replace it with force=True, or ' if replaceable else ''}choose another place")
+
+
+class TooLarge(InputError):
+    """A batch of `points` needs `needed` GiB where `free` are; `fitting` points would fit, None where not even one.
+
+    `complaint` says so, without the remedy.
+    """
+
+    def __init__(self, points: int, needed: float, free: float, fitting: int | None):
+        self.points, self.needed, self.free, self.fitting = points, needed, free, fitting
+        batch = "one point alone" if fitting is None else f"a batch of {points} points"
+        self.complaint = f"{batch} needs {needed:.1f} GiB and {free:.1f} GiB are free"
+        remedy = "take a lower dimension, a narrower lift or fewer directions"
+        super().__init__(f"{self.complaint}; {remedy if fitting is None else f'points={fitting} fits'}")

@@ -16,6 +16,8 @@ import pytest
 from prism.cli import main
 from prism.cli.names import estimator_text, parse_estimator
 from prism.cli.options import SolveOptions
+from prism.files.marks import MARK
+from prism.reporting.records import RUN
 from prism.training import program
 
 SIZE = ["--width", "8", "--lift-width", "8", "--depth", "2", "--points", "4"]
@@ -99,7 +101,9 @@ def check_report(ran: Ran, out: Path, steps: int) -> dict:
 
 def check_directory(out: Path, report: dict) -> None:
     names = {"config.json", "environment.json", "metrics.jsonl", "report.json", "plots", "checkpoints", "model"}
-    assert {path.name for path in out.iterdir()} == names
+    assert {path.name for path in out.iterdir()} == {*names, MARK}
+    files = {path for path in out.rglob("*") if path.is_file()}
+    assert files == {*RUN.own_files(out), out / MARK}, "what is cleared is all that a run writes"
     saved = strict_json((out / "report.json").read_text())
     by_parameter = saved.pop("by_parameter")
     assert saved == report
@@ -262,9 +266,15 @@ BAD_INPUT = {
     "estimator unknown": (solve("--estimator", "hutchinson:3"), "malformed estimator 'hutchinson:3'"),
     "estimator empty": (solve("--estimator", ""), "malformed estimator ''"),
     "estimator with more": (solve("--estimator", "gaussian:3:shared:x"), "malformed estimator 'gaussian:3:shared:x'"),
-    "estimator of none": (solve("--estimator", "rademacher:0"), "whole number of 1 or more"),
+    "estimator of none": (
+        solve("--estimator", "rademacher:0"),
+        "--estimator rademacher:0 draws nothing; give a whole number of 1 or more",
+    ),
     "exact with a count": (solve("--estimator", "exact:3"), "malformed estimator 'exact:3'"),
-    "too many coordinates": (solve("--estimator", "coordinates:7"), "more than the 6 coordinates"),
+    "too many coordinates": (
+        solve("--estimator", "coordinates:7"),
+        "--estimator coordinates:7 asks for more than the 6 coordinates",
+    ),
     "bounds the wrong way round": (solve("--bounds", "mu1=2:1"), "bounds of mu1 are (2, 1); give the lower one first"),
     "bounds of no length": (solve("--bounds", "mu1=1:1"), "bounds of mu1"),
     "bounds not finite": (solve("--bounds", "mu1=0:inf"), "give finite numbers"),
@@ -292,7 +302,7 @@ BAD_INPUT = {
     "momentum of one": (solve("--momentum", 1), "--momentum 1.0 is out of range"),
     "negative affine part": (solve("--affine", -1), "--affine -1 is negative"),
     "malformed slopes": (solve("--slopes", "half"), "malformed --slopes 'half'; write off, whole"),
-    "slopes along nothing": (solve("--slopes", 0), "slopes along 0 directions are none"),
+    "slopes along nothing": (solve("--slopes", 0), "--slopes 0: slopes along 0 directions are none"),
     "scaled without two bodies": (
         ("solve", "convection", *TINY, "--steps", 3, "--scaled"),
         "--scaled is a variant of the two-body families; convection has none, leave it out",
@@ -303,9 +313,12 @@ BAD_INPUT = {
     "negative minutes": (("solve", "allen-cahn", *TINY, "--minutes", -1), "--minutes -1 does nothing"),
     "minutes not a number": (("solve", "allen-cahn", *TINY, "--minutes", "nan"), "--minutes nan does nothing"),
     "steps and minutes": (solve("--minutes", 1), "not allowed with argument"),
-    "parameters that do not fit paired points": (solve("--params", 3), "one parameter a point; 4 points and 3"),
-    "no parameters": (solve("--pairing", "crossed", "--params", 0), "0 params"),
-    "no points": (solve("--points", 0), "0 points"),
+    "parameters that do not fit paired points": (
+        solve("--params", 3, "--pairing", "paired"),
+        "one parameter per point; --points 4 and --params 3 differ",
+    ),
+    "no parameters": (solve("--pairing", "crossed", "--params", 0), "--params 0 does nothing"),
+    "no points": (solve("--points", 0), "--points 0 does nothing"),
     "width 0": (solve("--width", 0), "--width 0 is too small"),
     "lift width 0": (solve("--lift-width", -1), "--lift-width -1 is too small"),
     "depth 0": (solve("--depth", 0), "--depth 0 is too small"),
@@ -340,6 +353,7 @@ def used_directory(path: Path, **changes) -> Path:
     """What an earlier run left, as far as it matters before training."""
     options = SolveOptions(family="allen-cahn", dim=6, width=8, lift_width=8, depth=2, points=4, steps=3)
     path.mkdir(parents=True)
+    RUN.mark(path)
     (path / "config.json").write_text(json.dumps({**options.config(), **changes}))
     (path / "report.json").write_text('{"precious": true}')
     (path / "model").mkdir()

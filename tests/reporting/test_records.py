@@ -6,9 +6,35 @@ from pathlib import Path
 import pytest
 
 from prism.errors import InputError
-from prism.reporting.records import RunDirectory, environment
+from prism.files import marks
+from prism.files.marks import IDENTITY, MARK
+from prism.reporting import records
+from prism.reporting.records import RUN, RunDirectory, environment
 
-OWN = ("config.json", "environment.json", "metrics.jsonl", "report.json", "checkpoints", "model", "plots")
+OWN = (MARK, "config.json", "environment.json", "metrics.jsonl", "report.json", "checkpoints", "model", "plots")
+WRITTEN = (
+    "trust.json",
+    "plots/slice.png",
+    "model/model.json",
+    "model/model.safetensors",
+    "model/manifest.json",
+    "checkpoints/step-000000000010/state.safetensors",
+    "checkpoints/step-000000000010/manifest.json",
+    # what a killed process leaves
+    ".incomplete-report.json-0123456789ab",
+    "checkpoints/.incomplete-step-000000000020-0123456789ab/record.json",
+    ".incomplete-.replaced-model-0123456789ab/model.json",
+)
+FOREIGN = {
+    "notes.txt": b"mine",
+    "figures/report.json": b"mine",
+    "plots/for-the-paper.png": b"mine",
+    "plots/final/slice.png": b"mine",
+    "checkpoints/best/state.safetensors": b"mine",
+    "checkpoints/step-10/state.safetensors": b"mine",
+    "config.json.old": b"mine",
+    ".incomplete-thesis.tex": b"mine",
+}
 RECORDS = [{"step": step, "seconds": 0.5 * step, "loss": 1.0 / step, "relative_l2": None} for step in (1, 10, 200)]
 
 
@@ -29,17 +55,19 @@ def filled(path: Path) -> RunDirectory:
     """A run with each of its files, among files of somebody else."""
     directory = recorded(path)
     directory.write_json("report.json", {"relative_l2": 0.5})
-    for name in ("checkpoints", "model", "plots"):
-        (path / name / "deeper").mkdir(parents=True)
-        (path / name / "deeper" / "file").write_text(name)
-    (path / "notes.txt").write_text("mine")
-    (path / "figures").mkdir()
-    (path / "figures" / "report.json").write_text("mine")
+    for file in WRITTEN:
+        (path / file).parent.mkdir(parents=True, exist_ok=True)
+        (path / file).write_text("ours")
+    for file in FOREIGN:
+        (path / file).parent.mkdir(parents=True, exist_ok=True)
+        (path / file).write_text("mine")
     return directory
 
 
 def content(path: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+    """Every file but the mark."""
+    files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.name != MARK)
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
 def test_metrics_are_read_back(tmp_path):
@@ -85,19 +113,23 @@ def test_rewinding_before_anything_was_recorded(tmp_path):
 
 def test_clear_removes_only_the_files_of_a_run(tmp_path):
     directory = filled(tmp_path / "run")
-    assert {path.name for path in directory.path.iterdir()} == {*OWN, "notes.txt", "figures"}
-    directory.clear()
-    assert content(directory.path) == {"notes.txt": b"mine", "figures/report.json": b"mine"}
-    directory.clear()
+    assert {path.name for path in directory.path.iterdir()} >= {*OWN, "notes.txt", "figures"}
+    RUN.clear(directory.path)
+    assert content(directory.path) == FOREIGN
+    assert not (directory.path / "model").exists()
+    assert {path.name for path in directory.checkpoints.iterdir()} == {"best", "step-10"}
+    RUN.clear(directory.path)
 
 
 def test_clear_does_not_follow_links(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "precious").write_text("mine")
     directory = begun(tmp_path / "run")
+    (tmp_path / "elsewhere" / "model.json").write_text("mine")
     (directory.path / "model").symlink_to(tmp_path / "elsewhere")
-    directory.clear()
-    assert (tmp_path / "elsewhere" / "precious").read_text() == "mine"
+    (directory.path / "report.json").symlink_to(tmp_path / "elsewhere" / "precious")
+    RUN.clear(directory.path)
+    assert content(tmp_path / "elsewhere") == {"precious": b"mine", "model.json": b"mine"}
 
 
 def test_a_used_directory_is_refused_unless_forced(tmp_path):
@@ -108,7 +140,7 @@ def test_a_used_directory_is_refused_unless_forced(tmp_path):
     directory = RunDirectory.new(path, force=True)
     assert content(path) == before, "nothing is touched before the run begins"
     directory.begin({"dim": 7}, resume=False)
-    assert set(content(path)) == {"config.json", "environment.json", "notes.txt", "figures/report.json"}
+    assert set(content(path)) == {"config.json", "environment.json", *FOREIGN}
     assert directory.read_json("config.json") == {"dim": 7}
 
 
@@ -132,14 +164,66 @@ def test_what_an_interrupted_write_left_is_cleared_away(tmp_path):
     assert set(content(run)) == {"config.json", "environment.json"}
 
 
-@pytest.mark.parametrize("name", ["model", "checkpoints", "report.json"])
+@pytest.mark.parametrize("name", ["model", "checkpoints", "report.json", "config.json", "notes", ".hidden"])
 def test_a_directory_that_is_no_run_is_refused_even_if_forced(tmp_path, name):
     """`prism demo --out project` must not remove project/model."""
     (tmp_path / name).mkdir()
     (tmp_path / name / "precious").write_text("mine")
     with pytest.raises(InputError, match=rf"{name}.*choose another --out"):
         RunDirectory.new(tmp_path, force=True)
+    with pytest.raises(InputError, match=name):
+        RunDirectory(tmp_path).begin({}, resume=False)
     assert (tmp_path / name / "precious").read_text() == "mine"
+
+
+MARKS = {
+    "empty": b"",
+    "not text": b"\xff",
+    "a list": b"[]",
+    "of somebody else": b'{"written_by": "somebody", "format": 1, "kind": "run"}',
+    "without a kind": b'{"written_by": "IDENTITY", "format": 1}',
+    "of another kind": b'{"written_by": "IDENTITY", "format": 1, "kind": "study"}',
+    "of another format": b'{"written_by": "IDENTITY", "format": 2, "kind": "run"}',
+}
+
+
+@pytest.mark.parametrize("text", MARKS.values(), ids=MARKS)
+def test_only_our_own_mark_makes_a_run(tmp_path, text):
+    path = filled(tmp_path / "run").path
+    (path / MARK).write_bytes(text.replace(b"IDENTITY", IDENTITY.encode()))
+    before = content(path)
+    with pytest.raises(InputError, match="not the mark of a run"):
+        RunDirectory.new(path, force=True)
+    assert content(path) == before
+
+
+def test_the_mark_comes_first(tmp_path, monkeypatch):
+    """A run that is killed at any moment leaves a directory that is known for what it is."""
+    order = []
+    monkeypatch.setattr(marks, "write_file", lambda path, content: order.append(path.name))
+    monkeypatch.setattr(records, "write_file", lambda path, content: order.append(path.name))
+    begun(tmp_path / "run")
+    assert order == [MARK, "config.json", "environment.json"]
+
+
+@pytest.mark.parametrize("place", ["model", "checkpoints/step-000000000010"])
+def test_a_file_of_others_where_a_run_replaces_whole_directories_is_refused_before_the_work(tmp_path, place):
+    path = filled(tmp_path / "run").path
+    (path / place / "notes.txt").write_text("mine")
+    before = content(path)
+    for attempt in (lambda: RunDirectory.new(path, force=True), lambda: RunDirectory.existing(path)):
+        with pytest.raises(InputError, match=r"notes\.txt, which no run wrote; move it"):
+            attempt()
+    assert content(path) == before
+
+
+def test_a_run_from_before_the_mark_is_resumed_but_not_replaced(tmp_path):
+    path = filled(tmp_path / "run").path
+    (path / MARK).unlink()
+    with pytest.raises(InputError, match=r"not the mark of a run.*--resume.*remove it yourself"):
+        RunDirectory.new(path, force=True)
+    RunDirectory.existing(path).begin({"dim": 100}, resume=True)
+    RunDirectory.new(path, force=True)
 
 
 def test_directories_are_made_with_their_parents(tmp_path):
@@ -162,6 +246,9 @@ def test_only_a_run_is_resumed(tmp_path):
     with pytest.raises(InputError, match=r"holds no run.*--out"):
         RunDirectory.existing(tmp_path)
     (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="neither the mark of a run"):
+        RunDirectory.existing(tmp_path)
+    RUN.mark(tmp_path)
     assert RunDirectory.existing(tmp_path).read_json("config.json") == {}
 
 

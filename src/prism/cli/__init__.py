@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 
 from prism.cli.parser import build_parser
-from prism.errors import CorruptedFile, InputError, PrismError
+from prism.errors import CorruptedFile, InputError, PrismError, TooLarge, UnusableOutput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -13,9 +13,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = lambda message, *_, **__: print(f"prism: warning: {message}", file=sys.stderr)
     options = build_parser().parse_args(arguments)
     try:
-        return options.run(options)
+        with options.output(options) as output:
+            return options.run(options, output)
     except (InputError, CorruptedFile) as error:
-        print(f"prism: error: {error}", file=sys.stderr)
+        print(f"prism: error: {in_options(error)}", file=sys.stderr)
         return 2
     except (PrismError, OSError) as error:
         print(f"prism: failed: {error}", file=sys.stderr)
@@ -23,3 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("prism: interrupted", file=sys.stderr)
         return 130
+
+
+def in_options(error: Exception) -> str:
+    """The message of an error, its remedy in options where the library names arguments of Python."""
+    if isinstance(error, UnusableOutput):
+        return f"{error.complaint}; {'replace it with --force, or ' if error.replaceable else ''}choose another --out"
+    if isinstance(error, TooLarge):
+        smaller = "take a smaller --dim, a narrower --lift-width or fewer directions in --estimator"
+        return f"{error.complaint}; {smaller if error.fitting is None else f'--points {error.fitting} fits'}"
+    return str(error)

@@ -1,17 +1,16 @@
 """`prism demo`: a first solution in about a minute, told step by step."""
 
 import argparse
-from pathlib import Path
 
-from prism.cli.options import new_options
-from prism.cli.solve import build, say, solve_into
+from prism.cli.configuration import new_options
+from prism.cli.solve import build, solve_into
+from prism.cli.speech import say
 from prism.reporting.records import RunDirectory
 
 MINUTES = 0.6
 
 
-def run(options: argparse.Namespace) -> int:
-    out = Path(getattr(options, "out", None) or "runs/demo")
+def run(options: argparse.Namespace, directory: RunDirectory) -> int:
     say(
         "Allen-Cahn, Δu + μ₁u − μ₂u³ = f, in the unit ball of 100 dimensions, u = 0 on its surface.\n"
         "One network is trained for every (μ₁, μ₂) in [0.5, 1.5]² at once; no solution data is used, only the\n"
@@ -20,5 +19,4 @@ def run(options: argparse.Namespace) -> int:
         "trivial (a multiple of 1 − |x|²) and μ-blind (the mean over μ of the exact solution)."
     )
     task = build(new_options({"family": "allen-cahn", "dim": 100, "minutes": MINUTES}))
-    directory = RunDirectory.new(out, force=True)
-    return solve_into(directory, task, resume=False, as_json=getattr(options, "json", False))
+    return solve_into(directory, task, resume=False, as_json=options.json)

@@ -1,23 +1,17 @@
 """`prism export`: a finished run as StableHLO and as NumPy, for where PRISM is not."""
 
 import argparse
-import json
 from pathlib import Path
 
-from prism.cli.predict import load_run
-from prism.errors import InputError
-from prism.solution.export import export
+from prism.cli.loading import load_run
+from prism.cli.speech import answer
+from prism.solution.export import check_place, export
 
 
-def run(options: argparse.Namespace) -> int:
-    path = Path(options.run_directory)
-    whole = path.absolute()
-    out = Path(getattr(options, "out", None) or whole.with_name(f"{whole.name}-export"))
-    try:
-        report = export(load_run(path), out, getattr(options, "force", False))
-    except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}; choose another --out") from error
-    print(json.dumps(report) if getattr(options, "json", False) else describe(report))
+def run(options: argparse.Namespace, out: Path) -> int:
+    check_place(out, options.force)
+    report = export(load_run(Path(options.run_directory)), out, options.force)
+    answer(report, [describe(report)], options.json)
     return 0
 
 

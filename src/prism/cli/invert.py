@@ -2,7 +2,7 @@
 
 import argparse
 import json
-import sys
+import math
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -10,37 +10,45 @@ from pathlib import Path
 
 import numpy as np
 
-from prism.cli.predict import load_run
+from prism.cli.loading import load_run
+from prism.cli.speech import answer
 from prism.errors import InputError
-from prism.files.storage import write_file
+from prism.files.outputs import ResultDirectory
 from prism.inversion.estimate import Estimate
 from prism.inversion.inference import invert
 from prism.inversion.observations import Observations
 
 
-def run(options: argparse.Namespace) -> int:
-    out = None if getattr(options, "out", None) is None else Path(options.out)
-    if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"cannot write to {out}: it is a file; choose another --out")
+def run(options: argparse.Namespace, directory: ResultDirectory | None) -> int:
+    known = known_of(options)
     solution, files = load_run(Path(options.run_directory)), [Path(name) for name in options.data]
     data = [read_observations(file, solution.family.domain.coordinates) for file in files]
-    known = {name: getattr(options, name) for name in ("noise", "model_error", "physics") if hasattr(options, name)}
     estimates = invert(solution, data, **known)
-    as_json = getattr(options, "json", False)
-    for file, estimate in zip(files, estimates, strict=True):
-        title = [f"{file}:"] if len(files) > 1 else []
-        print("\n".join([*title, *estimate.summary()]), file=sys.stderr if as_json else sys.stdout)
     results = [{"data": str(file), **one.as_json()} for file, one in zip(files, estimates, strict=True)]
-    report = {"run": options.run_directory, "estimates": results, "out": None if out is None else str(out)}
-    if out is not None:
-        save_results(out, report, estimates)
-    if as_json:
-        print(json.dumps(report))
+    out = None if directory is None else str(directory.path)
+    report = {"run": options.run_directory, "estimates": results, "out": out}
+    if directory is not None:
+        save_results(directory, report, estimates)
+    titles = [[f"{file}:"] if len(files) > 1 else [] for file in files]
+    lines = [line for title, one in zip(titles, estimates, strict=True) for line in (*title, *one.summary())]
+    answer(report, lines, options.json)
     return 0
 
 
+def known_of(options: argparse.Namespace) -> dict[str, float]:
+    """What was said about the data: --noise, --model-error, --physics."""
+    known = {name: getattr(options, name) for name in ("noise", "model_error", "physics") if hasattr(options, name)}
+    for name, value in known.items():
+        option = f"--{name.replace('_', '-')} {value:g}"
+        if name == "noise" and not 0.0 < value < math.inf:
+            raise InputError(f"{option} is no standard deviation; give a positive number, or leave it out")
+        if not 0.0 <= value < math.inf:
+            raise InputError(f"{option} is out of range; give 0 or a positive number")
+    return known
+
+
 def read_observations(path: Path, coordinates: int) -> Observations:
-    """A row an observation, the coordinates and then the value, from .csv without a header; or .npz with both."""
+    """One observation per row, the coordinates and then the value, from .csv without a header; or .npz with both."""
     shape = f"give rows of {coordinates} coordinates and a value (.csv), or points and values (.npz)"
     try:
         if path.suffix == ".npz":
@@ -62,11 +70,13 @@ def read_observations(path: Path, coordinates: int) -> Observations:
         raise InputError(f"{path}: {error}") from error
 
 
-def save_results(out: Path, report: dict[str, object], estimates: Sequence[Estimate]) -> None:
-    """result.json, and one picture a data set in plots/."""
+def save_results(directory: ResultDirectory, report: dict[str, object], estimates: Sequence[Estimate]) -> None:
+    """result.json, and one picture per data set in plots/."""
     from prism.reporting.likelihoods import likelihoods
     from prism.reporting.plots import png
 
-    write_file(out / "result.json", (json.dumps(report, indent=2) + "\n").encode())
-    for number, estimate in enumerate(estimates, start=1):
-        write_file(out / "plots" / f"likelihood-{number}.png", png(likelihoods(estimate)))
+    pictures = [png(likelihoods(estimate)) for estimate in estimates]
+    directory.begin()
+    directory.write("result.json", (json.dumps(report, indent=2) + "\n").encode())
+    for number, picture in enumerate(pictures, start=1):
+        directory.write(f"plots/likelihood-{number}.png", picture)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
-from prism.derivatives.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
 from prism.errors import InputError
 from prism.families import (
     AllenCahn,
@@ -18,7 +17,6 @@ from prism.families import (
 )
 from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
-from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
 from prism.objective.objective import Slopes
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
@@ -47,18 +45,9 @@ ESTIMATORS = {
     "gram": "the Gram matrix of the lift; no variance at any dimension, for operators of order 2",
     "gram:N": "N directions drawn from it",
 }
-MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 OPTIMISERS = {"spring": Spring, "adam": Adam}
 LIFT_STEPS = {"slopes": (False, True), "kernel": (True, False), "both": (True, True)}
 """How SPRING moves the lift: by the residual's gradient, inside the kernel, or by both."""
-ACTIVATIONS = {
-    "tanh": Tanh,
-    "sin": Sin,
-    "sigmoid": Sigmoid,
-    "softplus": Softplus,
-    "swish": Swish,
-    "bump": Bump,
-}
 PAIRINGS = {"paired": False, "crossed": True}
 LOSSES = {"shared": False, "independent": True}
 TUNABLE: dict[str, tuple[Part, ...]] = {
@@ -91,6 +80,8 @@ def parse_estimator(text: str) -> Estimator:
         raise InputError(f"{shape} (append :shared to use the same directions for the whole batch)")
     if not rest[0].isdecimal():
         raise InputError(shape)
+    if int(rest[0]) < 1:
+        raise InputError(f"--estimator {text} draws nothing; give a whole number of 1 or more directions")
     return COUNTED_ESTIMATORS[name](int(rest[0]), shared=len(rest) == 2)
 
 
@@ -109,6 +100,8 @@ def parse_slopes(text: str) -> Slopes | None:
         return Slopes() if text == "whole" else None
     if not text.isdecimal():
         raise InputError(f"malformed --slopes {text!r}; write off, whole, or a number of random directions")
+    if int(text) < 1:
+        raise InputError(f"--slopes {text}: slopes along {text} directions are none; give 1 or more, or whole")
     return Slopes(int(text))
 
 

@@ -1,17 +1,12 @@
-"""The options of `prism solve`: defaults, what is saved in config.json, and the objects they mean."""
+"""The options of `prism solve`: what each may be, its default, and the objects they mean."""
 
-import argparse
 import math
-import typing
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from prism.cli.names import (
-    ACTIVATIONS,
     FAMILIES,
     LIFT_STEPS,
     LOSSES,
-    MODULATIONS,
     OPTIMISERS,
     PAIRINGS,
     KnownFamily,
@@ -21,9 +16,12 @@ from prism.cli.names import (
     parse_slopes,
     parse_space,
 )
+from prism.derivatives.estimators import Coordinates, Estimator
+from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
-from prism.numerics.keys import PROBLEM, stream
+from prism.networks.modulation import MODULATIONS
+from prism.numerics.keys import Purpose, stream
 from prism.objective.objective import Sampling
 from prism.solving.settings import Completed, Settings, default_optimiser
 from prism.training.loop import Budget
@@ -61,7 +59,8 @@ class SolveOptions:
     affine: int | None = None
     points: int | None = None
     params: int | None = None
-    pairing: str = "paired"
+    pairing: str | None = None
+    """None: crossed where --params is given, else paired."""
     steps: int | None = None
     minutes: float | None = None
     seed: int = 0
@@ -71,7 +70,13 @@ class SolveOptions:
         for name in ("width", "lift_width", "depth", "generator_width", "rate", "damping", "checkpoint_seconds"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise InputError(f"{_option(name)} {value} is too small or too large; give a positive number")
+                raise InputError(f"{option(name)} {value} is too small or too large; give a positive number")
+        for name in ("points", "params", "steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{option(name)} {value} does nothing; give 1 or more")
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
+            raise InputError(f"--minutes {self.minutes:g} does nothing; give a positive number")
         if self.affine is not None and self.affine < 0:
             raise InputError(f"--affine {self.affine} is negative; give a number of channels, or 0 for none")
         if self.momentum is not None and not 0 <= self.momentum < 1:
@@ -89,7 +94,7 @@ class SolveOptions:
                 f"--dim {self.dim}: the first layer alone needs {needed / 2**30:,.0f} GiB, more than is free; "
                 "take a smaller --dim or --lift-width"
             )
-        key = stream(self.seed, PROBLEM)
+        key = stream(self.seed, Purpose.PROBLEM)
         if issubclass(kind, TwoBodyFamily):
             return kind.create(self.dim, key, self.scaled, space)
         if self.scaled:
@@ -110,7 +115,7 @@ class SolveOptions:
             architecture = replace(architecture, activation=lookup("activation", ACTIVATIONS, self.activation)())
         return replace(
             default,
-            estimator=default.estimator if self.estimator is None else parse_estimator(self.estimator),
+            estimator=self._estimator(family, default.estimator),
             architecture=architecture,
             sampling=self._sampling(default.sampling.points),
             independent=lookup("loss", LOSSES, self.loss),
@@ -119,13 +124,29 @@ class SolveOptions:
             checkpoint_seconds=self.checkpoint_seconds,
         )
 
-    def _sampling(self, default_points: int) -> Sampling:
-        crossed = lookup("pairing", PAIRINGS, self.pairing)
-        points = default_points if self.points is None else self.points
-        if crossed and self.points is None:
-            points = max(1, points // CROSSED_PARAMS)
-        default_params = CROSSED_PARAMS if crossed else points
-        return Sampling(points, default_params if self.params is None else self.params, crossed)
+    def _estimator(self, family: KnownFamily, default: Estimator) -> Estimator:
+        if self.estimator is None:
+            return default
+        estimator, dimension = parse_estimator(self.estimator), family.domain.dimension
+        if isinstance(estimator, Coordinates) and estimator.count > dimension:
+            raise InputError(
+                f"--estimator {self.estimator} asks for more than the {dimension} coordinates there are; use exact"
+            )
+        return estimator
+
+    def _sampling(self, default_pairs: int) -> Sampling:
+        """As many pairs of a point and a parameter as by default, as far as --points and --params leave it open."""
+        crossed = self.params is not None if self.pairing is None else lookup("pairing", PAIRINGS, self.pairing)
+        if crossed:
+            params = self.params or CROSSED_PARAMS
+            return Sampling(self.points or max(1, default_pairs // params), params, crossed)
+        points = self.points or self.params or default_pairs
+        if self.params not in (None, points):
+            raise InputError(
+                f"--pairing paired takes one parameter per point; --points {points} and --params {self.params} differ, "
+                "leave --params out, or take --pairing crossed for all pairs"
+            )
+        return Sampling(points, points, crossed)
 
     def _optimiser(self, family: KnownFamily) -> Optimiser:
         kind = lookup("optimiser", OPTIMISERS, self.optimiser)
@@ -158,6 +179,7 @@ class SolveOptions:
             ),
             points=settings.sampling.points,
             params=settings.sampling.params,
+            pairing=next(name for name, crossed in PAIRINGS.items() if crossed == settings.sampling.crossed),
             **sizes,
         )
 
@@ -168,54 +190,6 @@ class SolveOptions:
         return asdict(self)
 
 
-def _option(name: str) -> str:
+def option(name: str) -> str:
+    """The option as it is typed."""
     return f"--{name.replace('_', '-')}"
-
-
-def given_options(options: argparse.Namespace) -> dict[str, object]:
-    """Those of the command line that decide a run, and only those that were typed."""
-    names = {entry.name for entry in fields(SolveOptions)}
-    return {name: value for name, value in vars(options).items() if name in names and value is not None}
-
-
-def new_options(given: Mapping[str, object]) -> SolveOptions:
-    for name, example in (("family", "prism solve allen-cahn --dim 100"), ("dim", "--dim 100")):
-        if name not in given:
-            raise InputError(f"no {name} given; such as {example}")
-    chosen = dict(given)
-    if "steps" not in chosen:
-        chosen.setdefault("minutes", 1.0)
-    return SolveOptions(**chosen)  # pyright: ignore[reportArgumentType]
-
-
-def resumed_options(given: Mapping[str, object], saved: object) -> SolveOptions:
-    """An earlier run's own options; only its budget may be another."""
-    config = _checked_config(saved)
-    budget = {name: given[name] for name in ("steps", "minutes") if name in given}
-    for name, value in given.items():
-        if name not in budget and config.get(name) != value:
-            raise InputError(
-                f"{_option(name)} {value} differs from the run's own {config.get(name)}; a resumed run "
-                "keeps its settings, only --steps or --minutes may change"
-            )
-    kept = {name: value for name, value in config.items() if not (budget and name in ("steps", "minutes"))}
-    return SolveOptions(**{**kept, **budget})  # pyright: ignore[reportArgumentType]
-
-
-def _checked_config(saved: object) -> dict[str, object]:
-    """The content of config.json, if it is an object with every option and nothing else, each of its type."""
-    hints = typing.get_type_hints(SolveOptions)
-    if not isinstance(saved, dict) or set(saved) != set(hints):
-        raise InputError("config.json does not hold the options of this version of prism; start a new run")
-    for name, hint in hints.items():
-        kinds = typing.get_args(hint) if typing.get_origin(hint) is not list else (list,)
-        if not any(_is_a(saved[name], kind) for kind in kinds or (hint,)):
-            raise InputError(f"config.json: {name} cannot be {saved[name]!r}; mend it or start a new run")
-    return saved
-
-
-def _is_a(value: object, kind: type) -> bool:
-    """isinstance, where true is no number and a whole number may stand for a float."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)

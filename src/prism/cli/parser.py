@@ -3,9 +3,12 @@
 import argparse
 import importlib
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn
 
 import prism
+from prism.cli import places
 
 SOLVE_EXAMPLE = """example:
   prism solve allen-cahn --dim 100 --minutes 1 --out runs/first
@@ -18,7 +21,7 @@ DEMO_EXAMPLE = """example:
 """
 PREDICT_EXAMPLE = """example:
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
-  reads one point a row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
+  reads one point per row (.csv of numbers, or .npy) and writes u at each (.csv, or .npz with the points).
 """
 TRUST_EXAMPLE = """example:
   prism trust runs/first --mu mu1=2.0 mu2=1.2
@@ -36,8 +39,8 @@ EXPORT_EXAMPLE = """example:
 """
 INVERT_EXAMPLE = """example:
   prism invert runs/first data.csv --noise 0.01 --out runs/first-inverted
-  reads one observation a row (the coordinates, then the value of u; or .npz with points and values), infers μ with 95 %
-  intervals, says what the data do not determine, and draws the likelihood. Several files are several data sets.
+  reads one observation per row (the coordinates, then the value of u; or .npz with points and values), infers μ with
+  95 % intervals, says what the data do not determine, and draws the likelihood. Several files: several data sets.
 """
 BENCH_EXAMPLE = """example:
   prism bench estimators --out runs/estimators
@@ -67,47 +70,31 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"prism {prism.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_solve(commands)
-    demo = _command(commands, "demo", "a first solution with pictures, in about a minute", DEMO_EXAMPLE, "demo")
-    demo.add_argument("--out", metavar="DIR", help="where to (default runs/demo, replaced each time)")
-    demo.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    predict = _command(commands, "predict", "u at given points and any μ, from a run", PREDICT_EXAMPLE, "predict")
-    predict.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
-    predict.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
-    predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
-    predict.add_argument("--out", metavar="FILE", help=".csv or .npz (default: standard output)")
-    predict.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    trust = _command(commands, "trust", "how far to trust a run's solution at a μ", TRUST_EXAMPLE, "trust")
-    _add_query(trust)
-    tune = _command(commands, "tune", "adapt a run's solution to one μ", TUNE_EXAMPLE, "tune")
-    _add_query(tune)
-    tune.add_argument("--out", metavar="DIR", required=True, help="where the adapted solution goes")
-    tune.add_argument("--seconds", type=float, metavar="T", help="with compilation (default 20)")
-    tune.add_argument("--trains", metavar="P", help="all (default), diagonals, modulators, last-layer")
-    export = _command(commands, "export", "a run as StableHLO and for NumPy alone", EXPORT_EXAMPLE, "export")
-    export.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
-    export.add_argument("--out", metavar="DIR", help="where to (default RUN-export)")
-    export.add_argument("--force", action="store_true", help="replace an earlier export in --out")
-    export.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    invert = _command(commands, "invert", "μ from noisy values of u, with intervals", INVERT_EXAMPLE, "invert")
-    invert.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
-    invert.add_argument("data", nargs="+", metavar="FILE", help=".csv without a header, or .npz; one data set each")
-    invert.add_argument("--noise", type=float, metavar="S", help="standard deviation (default: from the residual)")
-    invert.add_argument("--model-error", type=float, metavar="E", help="relative L2 error of the run, added to it")
-    invert.add_argument("--physics", type=float, metavar="W", help="weight of the equation's residual as a prior")
-    invert.add_argument("--out", metavar="DIR", help="for result.json and plots/")
-    invert.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
-    bench = _command(commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, "bench")
+    purpose = "a first solution with pictures, in about a minute"
+    demo = _command(commands, "demo", purpose, DEMO_EXAMPLE, "demo", places.for_demo)
+    _add_output(demo, "DIR", "where to (default runs/demo); an earlier run there is replaced", force=None)
+    _add_predict(commands)
+    _add_after_training(commands)
+    bench = _command(
+        commands, "bench", "a study of the method: its table, figure and JSON", BENCH_EXAMPLE, "bench", places.for_bench
+    )
     bench.add_argument("name", metavar="NAME", help="the study; see below")
-    bench.add_argument("--full", action="store_true", help="the whole time, up to ten times as long")
-    bench.add_argument("--out", metavar="DIR", help="where to (default runs/bench-NAME)")
-    bench.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+    bench.add_argument("--full", action="store_true", default=False, help="the whole time, up to ten times as long")
+    _add_output(bench, "DIR", "where to (default runs/bench-NAME)", force="replace an earlier study in --out")
     listing = _command(commands, "list", "families, estimators, modulations, optimisers", LIST_EXAMPLE, "listing")
-    listing.add_argument("--json", action="store_true", help="as one line of JSON")
+    _add_json(listing)
     return parser
 
 
-def _command(commands, name: str, purpose: str, example: str, module: str) -> argparse.ArgumentParser:
-    """A command that runs prism.cli.MODULE, which is imported only then."""
+def _command(
+    commands,
+    name: str,
+    purpose: str,
+    example: str,
+    module: str,
+    output: Callable[[argparse.Namespace], AbstractContextManager[Any]] = places.nothing,
+) -> argparse.ArgumentParser:
+    """A command that runs prism.cli.MODULE, which is imported only then, with the `output` that it writes to."""
     command = commands.add_parser(
         name,
         help=purpose,
@@ -117,21 +104,70 @@ def _command(commands, name: str, purpose: str, example: str, module: str) -> ar
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
-    command.set_defaults(run=lambda options: importlib.import_module(f"prism.cli.{module}").run(options))
+    run = lambda options, place: importlib.import_module(f"prism.cli.{module}").run(options, place)
+    command.set_defaults(run=run, output=output)
     return command
+
+
+def _add_predict(commands) -> None:
+    purpose = "u at given points and any μ, from a run"
+    predict = _command(commands, "predict", purpose, PREDICT_EXAMPLE, "predict", places.for_predict)
+    _add_query(predict)
+    predict.add_argument("--points", metavar="FILE", required=True, help=".npy, or .csv without a header")
+    _add_output(predict, "FILE", ".csv or .npz (default -: standard output)", force="replace an earlier file at --out")
+
+
+def _add_after_training(commands) -> None:
+    """What is done with a finished run besides reading its values."""
+    trust = _command(commands, "trust", "how far to trust a run's solution at a μ", TRUST_EXAMPLE, "trust")
+    _add_query(trust)
+    _add_json(trust)
+    tune = _command(commands, "tune", "adapt a run's solution to one μ", TUNE_EXAMPLE, "tune", places.for_tune)
+    _add_query(tune)
+    tune.add_argument("--seconds", type=float, metavar="T", help="with compilation (default 20)")
+    tune.add_argument("--trains", metavar="P", help="all (default), diagonals, modulators, last-layer")
+    _add_output(tune, "DIR", "where the adapted solution goes", force="replace an earlier one in --out", required=True)
+    purpose = "a run as StableHLO and for NumPy alone"
+    export = _command(commands, "export", purpose, EXPORT_EXAMPLE, "export", places.for_export)
+    _add_run(export)
+    _add_output(export, "DIR", "where to (default RUN-export)", force="replace an earlier export in --out")
+    purpose = "μ from noisy values of u, with intervals"
+    invert = _command(commands, "invert", purpose, INVERT_EXAMPLE, "invert", places.for_invert)
+    _add_run(invert)
+    invert.add_argument("data", nargs="+", metavar="FILE", help=".csv without a header, or .npz; one data set each")
+    invert.add_argument("--noise", type=float, metavar="S", help="standard deviation (default: from the residual)")
+    invert.add_argument("--model-error", type=float, metavar="E", help="relative L2 error of the run, added to it")
+    invert.add_argument("--physics", type=float, metavar="W", help="weight of the equation's residual as a prior")
+    _add_output(invert, "DIR", "for result.json and plots/", force="replace an earlier result in --out")
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
 
 
 def _add_query(command: argparse.ArgumentParser) -> None:
     """A finished run and a μ to ask at."""
-    command.add_argument("run_directory", metavar="RUN", help="directory of a finished run")
+    _add_run(command)
     command.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
-    command.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")
+
+
+def _add_output(command, metavar: str, meaning: str, force: str | None, required: bool = False) -> None:
+    """--out, --force where it may replace something, and --json: always present, unlike the options of a method."""
+    command.add_argument("--out", metavar=metavar, default=None, required=required, help=meaning)
+    if force is not None:
+        command.add_argument("--force", action="store_true", default=False, help=force)
+    _add_json(command)
+
+
+def _add_json(command) -> None:
+    meaning = "end with one line of JSON on standard output"
+    command.add_argument("--json", action="store_true", default=False, help=meaning)
 
 
 def _add_solve(commands) -> None:
     purpose = "train one network for a family of PDEs and measure it"
-    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, "solve")
-    solve.add_argument("family", nargs="?", metavar="FAMILY", help="see `prism list`")
+    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, "solve", places.for_solve)
+    solve.add_argument("family", nargs="?", default=None, metavar="FAMILY", help="see `prism list`")
     problem = solve.add_argument_group("the problem")
     problem.add_argument("--dim", type=int, metavar="D", help="space dimensions, 2 to millions")
     problem.add_argument("--scaled", action="store_true", help="the two-body families with coordinates of order one")
@@ -166,17 +202,19 @@ def _add_solve(commands) -> None:
     method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
     method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 64)")
     method.add_argument("--affine", type=int, metavar="K", help="channels of the affine part (default 4)")
-    method.add_argument("--points", type=int, metavar="N", help="in a batch (default: spring 400 or fewer, adam 100)")
-    method.add_argument("--params", type=int, metavar="M", help="parameters in a batch (crossed: default 10)")
-    method.add_argument("--pairing", metavar="P", help="paired (default: one parameter a point) or crossed (all pairs)")
+    method.add_argument("--points", type=int, metavar="N", help="per batch (default: spring 400 or fewer, adam 100)")
+    method.add_argument("--params", type=int, metavar="M", help="per batch, crossed with all its points (default 10)")
+    method.add_argument(
+        "--pairing", metavar="P", help="paired (default: one parameter per point) or crossed (default with --params)"
+    )
     budget = solve.add_argument_group("the budget")
     length = budget.add_mutually_exclusive_group()
     length.add_argument("--steps", type=int, metavar="N", help="number of steps")
     length.add_argument("--minutes", type=float, metavar="T", help="training with compilation (default 1)")
     budget.add_argument("--seed", type=int, metavar="S", help="of problem, network and sampling (default 0)")
     output = solve.add_argument_group("the output")
-    output.add_argument("--out", metavar="DIR", help="directory of the run (default under runs/)")
-    output.add_argument("--resume", metavar="DIR", help="go on with an earlier run, under its own settings")
-    output.add_argument("--force", action="store_true", help="replace an earlier run in --out")
+    output.add_argument(
+        "--resume", metavar="DIR", default=None, help="go on with an earlier run, under its own settings"
+    )
+    _add_output(output, "DIR", "directory of the run (default under runs/)", force="replace an earlier run in --out")
     output.add_argument("--checkpoint-seconds", type=float, metavar="T", help="between checkpoints (default 60)")
-    output.add_argument("--json", action="store_true", help="end with one line of JSON on standard output")

@@ -1,15 +1,12 @@
 """`prism solve`: train, evaluate, write the run's directory, say what was found."""
 
 import argparse
-import json
-import sys
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
+from prism.cli.configuration import given_options, new_options, resumed_options
 from prism.cli.names import KnownFamily
-from prism.cli.options import SolveOptions, given_options, new_options, resumed_options
-from prism.errors import InputError
+from prism.cli.options import SolveOptions
+from prism.cli.speech import answer, say
 from prism.reporting.records import RunDirectory
 from prism.solution.artifacts import save
 from prism.solving.runs import Outcome, Record, execute
@@ -17,21 +14,10 @@ from prism.solving.settings import Completed
 from prism.training.loop import Budget
 
 
-def run(options: argparse.Namespace) -> int:
-    given = given_options(options)
-    resume = getattr(options, "resume", None)
-    if resume is not None and hasattr(options, "out"):
-        raise InputError("--resume and --out exclude each other: a resumed run goes on in its own directory")
-    if resume is not None:
-        directory = RunDirectory.existing(Path(resume))
-        chosen = resumed_options(given, directory.read_json("config.json"))
-        task = build(chosen)
-    else:
-        chosen = new_options(given)
-        task = build(chosen)
-        out = Path(getattr(options, "out", None) or _fresh_name(chosen))
-        directory = RunDirectory.new(out, getattr(options, "force", False))
-    return solve_into(directory, task, resume is not None, getattr(options, "json", False))
+def run(options: argparse.Namespace, directory: RunDirectory) -> int:
+    given, resume = given_options(options), options.resume is not None
+    chosen = resumed_options(given, directory.read_json("config.json")) if resume else new_options(given)
+    return solve_into(directory, build(chosen), resume, options.json)
 
 
 @dataclass(frozen=True)
@@ -60,10 +46,7 @@ def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool)
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by
     report = finish(directory, chosen, outcome)
-    for line in describe(outcome, report):
-        print(line, file=sys.stderr if as_json else sys.stdout)
-    if as_json:
-        print(json.dumps(report))
+    answer(report, describe(outcome, report), as_json)
     return 0
 
 
@@ -93,17 +76,8 @@ def describe(outcome: Outcome, report: dict) -> list[str]:
     """The report for a reader."""
     return [
         f"{report['steps']:,} steps in {report['seconds']:.1f} s "
-        f"({report['seconds_per_step'] * 1e3:.2f} ms a step, {report['pairs_per_second']:,.0f} pairs a second, "
+        f"({report['seconds_per_step'] * 1e3:.2f} ms per step, {report['pairs_per_second']:,.0f} pairs per second, "
         f"peak {report['peak_rss_mb']:,.0f} MB)",
         *(outcome.evaluation.describe() if outcome.evaluation else []),
         f"everything is in {report['out']}; pictures in {report['out']}/plots",
     ]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _fresh_name(chosen: SolveOptions) -> str:
-    kind = f"{chosen.family}{'-scaled' if chosen.scaled else ''}-{chosen.dim}-seed{chosen.seed}"
-    return f"runs/{kind}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -6,21 +6,22 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from prism.cli.predict import parse_mu, read_run, solution_of
-from prism.cli.solve import say
+from prism.cli.loading import parse_mu, read_run, solution_of
+from prism.cli.speech import answer, say
 from prism.files.storage import write_file
+from prism.reporting.records import RUN
 from prism.solution.solution import Solution
 from prism.solution.trust import Calibration, calibrate, judged
 
 KEPT = "trust.json"
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, _: None) -> int:
     path = Path(options.run_directory)
     solution = solution_of(read_run(path), path)
     mu = parse_mu(options.mu, solution)
     found = judged(solution, solution.family.parameters.array(**mu), kept_calibration(path, solution))
-    print(json.dumps(asdict(found)) if getattr(options, "json", False) else "\n".join(found.describe()))
+    answer(asdict(found), found.describe(), options.json)
     return 0
 
 
@@ -38,5 +39,14 @@ def kept_calibration(path: Path, solution: Solution) -> Calibration:
         pass
     say("calibrating on held-out parameters, once for this run")
     fitted = calibrate(solution)
-    write_file(file, (json.dumps({"model": model, **asdict(fitted)}) + "\n").encode())
+    keep(file, {"model": model, **asdict(fitted)})
     return fitted
+
+
+def keep(file: Path, content: dict[str, object]) -> None:
+    """Write the calibration beside the model, over an earlier one of the run's own; where that fails, say so."""
+    try:
+        ours = RUN.holds(file.parent)
+        write_file(file, (json.dumps(content) + "\n").encode(), replace=ours)
+    except OSError as error:
+        say(f"the calibration is not kept in {file}: {error.strerror or error}")

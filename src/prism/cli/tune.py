@@ -2,14 +2,15 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 
+from prism.cli.loading import parse_mu, read_run, solution_of
 from prism.cli.names import TUNABLE, lookup
-from prism.cli.predict import parse_mu, read_run, solution_of
-from prism.cli.solve import say
+from prism.cli.speech import answer, say
 from prism.errors import InputError
-from prism.files.storage import write_file
-from prism.numerics.keys import EVALUATION, stream
+from prism.files.outputs import ResultDirectory
+from prism.numerics.keys import Purpose, stream
 from prism.solution.artifacts import save
 from prism.solution.evaluation import error_at
 from prism.solution.tuning import fine_tune
@@ -17,19 +18,18 @@ from prism.solution.tuning import fine_tune
 DEFAULT = "all"
 
 
-def run(options: argparse.Namespace) -> int:
-    trains = getattr(options, "trains", DEFAULT)
-    parts, seconds = lookup("part to train", TUNABLE, trains), getattr(options, "seconds", 20.0)
-    out = Path(options.out)
-    if out.exists() and not (out.is_dir() and ((out / "tuning.json").is_file() or not any(out.iterdir()))):
-        raise InputError(f"cannot write to {out}: it holds something else; choose another --out")
+def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
+    trains, seconds = getattr(options, "trains", DEFAULT), getattr(options, "seconds", 20.0)
+    parts = lookup("part to train", TUNABLE, trains)
+    if not 0.0 < seconds < math.inf:
+        raise InputError(f"--seconds {seconds:g} is no budget; give a positive number")
     stored = read_run(Path(options.run_directory))
     solution = solution_of(stored, options.run_directory)
     named = parse_mu(options.mu, solution)
     mu, family = solution.family.parameters.array(**named), solution.family
     say(f"tuning {trains} at {', '.join(f'{name} = {value:g}' for name, value in named.items())}")
     tuned = fine_tune(solution, mu, parts, seconds)
-    error = lambda s: error_at(s.model, s.family, mu, stream(0, EVALUATION)) if family.has_exact else None
+    error = lambda s: error_at(s.model, s.family, mu, stream(0, Purpose.EVALUATION)) if family.has_exact else None
     report = {
         "mu": named,
         "outside": solution.outside(**named),
@@ -37,11 +37,12 @@ def run(options: argparse.Namespace) -> int:
         **{name: value for name, value in vars(tuned).items() if name != "solution"},
         "error_before": error(solution),
         "error_after": error(tuned.solution),
-        "out": str(out),
+        "out": str(directory.path),
     }
-    save(tuned.solution, out / "model", stored.problem)
-    write_file(out / "tuning.json", (json.dumps(report, indent=1) + "\n").encode())
-    print(json.dumps(report) if getattr(options, "json", False) else "\n".join(describe(report)))
+    directory.begin()
+    save(tuned.solution, directory.path / "model", stored.problem)
+    directory.write("tuning.json", (json.dumps(report, indent=1) + "\n").encode())
+    answer(report, describe(report), options.json)
     return 0
 
 
@@ -49,7 +50,7 @@ def describe(report: dict) -> list[str]:
     """The report for a reader."""
     lines = [
         f"{report['unknowns']} numbers, {report['steps']} steps in {report['seconds']:.1f} s "
-        f"({report['seconds_per_step'] * 1e3:.0f} ms a step)",
+        f"({report['seconds_per_step'] * 1e3:.0f} ms per step)",
         f"scaled residual   {report['residual_before']:.3e} -> {report['residual_after']:.3e}   on points not fitted",
     ]
     if report["error_before"] is not None:

@@ -2,51 +2,61 @@
 
 A stored directory holds its files and a `manifest.json` with the size and SHA-256 of each. It is prepared
 under a temporary name, flushed to the disk and renamed, so that an interruption at any moment leaves either
-the old content or the new. Arrays are kept as safetensors; nothing is ever unpickled.
+the old content or the new.
 
 One process at a time writes to a parent directory.
 """
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-import safetensors
-import safetensors.numpy
+from typing import Any
 
 from prism.errors import CorruptedFile, InputError
 
-Tree = TypeVar("Tree")
-
 MANIFEST = "manifest.json"
 FORMAT = 1
+LOCK = ".prism-lock"
+"""Lies in a directory while a process writes there, see `prism.files.locks`."""
 INCOMPLETE = ".incomplete-"
 REPLACED = ".replaced-"
-
-# What safetensors both writes and reads back through numpy.
-STORABLE = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
-STORABLE |= {"float16", "float32", "float64", "complex64"}
+TEMPORARY = re.compile(rf"{re.escape(INCOMPLETE)}(?P<name>.+)-[0-9a-f]{{12}}")
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write one file; a reader sees the old content or the new, never a part."""
+def write_file(path: Path, content: bytes, replace: bool = True) -> None:
+    """Write one file; a reader sees the old content or the new, never a part.
+
+    Without `replace` a file that is there already stays, and FileExistsError is raised.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _temporary_sibling(path)
+    temporary = temporary_sibling(path)
     try:
         _write_and_flush(temporary, content)
-        os.replace(temporary, path)
+        os.replace(temporary, path) if replace else _place_new(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _flush_directory(path.parent)
+
+
+def _place_new(temporary: Path, path: Path) -> None:
+    """Give a file its name unless another has it: in one act where the file system knows hard links."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        os.rename(temporary, path)
+    else:
+        temporary.unlink()
 
 
 def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
@@ -58,7 +68,7 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _restore_replaced(path)
     _refuse_foreign_content(path, files)
-    temporary = _temporary_sibling(path)
+    temporary = temporary_sibling(path)
     temporary.mkdir()
     try:
         for name, content in files.items():
@@ -94,6 +104,15 @@ def read_directory(path: Path) -> dict[str, bytes]:
     return files
 
 
+def stored_names(path: Path, expected: Iterable[str]) -> set[str]:
+    """What was stored in a directory, the manifest with it; by `expected` where that is damaged, but ours."""
+    try:
+        return {MANIFEST, *_read_manifest(path)}
+    except CorruptedFile:
+        manifest = path / MANIFEST
+        return {MANIFEST, *expected} if manifest.is_file() and b"sha256" in manifest.read_bytes() else set()
+
+
 def list_directories(parent: Path) -> list[Path]:
     """The stored directories of a parent in the order of their names, unfinished writes left out."""
     if not parent.is_dir():
@@ -104,7 +123,7 @@ def list_directories(parent: Path) -> list[Path]:
 
 def remove_directory(path: Path) -> None:
     """Delete a stored directory; an interruption leaves an incomplete one, never a damaged one."""
-    doomed = _temporary_sibling(path)
+    doomed = temporary_sibling(path)
     os.rename(path, doomed)
     shutil.rmtree(doomed)
 
@@ -117,63 +136,6 @@ def remove_incomplete(parent: Path) -> None:
         _restore_replaced(parent / replaced.name.removeprefix(REPLACED))
     for leftover in list(parent.glob(f"{INCOMPLETE}*")):
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-
-
-def pack_arrays(tree: Any) -> bytes:
-    """The array leaves of a tree as safetensors, named by their paths; other leaves are not stored."""
-    # safetensors copies memory as it lies, so the order matters; arrays in that order are not copied here.
-    return safetensors.numpy.save({name: np.asarray(leaf, order="C") for name, leaf in _array_leaves(tree)})
-
-
-def unpack_arrays(template: Tree, content: bytes) -> Tree:
-    """The template with its array leaves replaced by the stored ones, as jax arrays of the stored dtype.
-
-    Leaves of the template may be `jax.ShapeDtypeStruct`. A stored float64 stays float64 even where jax would
-    turn new arrays into float32.
-    """
-    try:
-        stored = safetensors.numpy.load(content)
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise CorruptedFile(f"the stored arrays cannot be read as safetensors ({error})") from error
-    expected = dict(_array_leaves(template))
-    for name, leaf in expected.items():
-        _check_stored(name, leaf, stored)
-    if surplus := sorted(stored.keys() - expected.keys()):
-        raise InputError(f"array {surplus[0]!r} is stored, but the template does not have it")
-
-    def restored(path: Any, leaf: Any) -> Any:
-        name = jax.tree_util.keystr(path)
-        return jnp.asarray(stored.pop(name)) if name in expected else leaf  # pop: let the host copy go
-
-    with jax.enable_x64(True):
-        return jax.tree_util.tree_map_with_path(restored, template)
-
-
-def _array_leaves(tree: Any) -> list[tuple[str, Any]]:
-    """The paths and array leaves of a tree, every one of a dtype that can be stored."""
-    leaves = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        if not isinstance(leaf, jax.Array | np.ndarray | np.generic | jax.ShapeDtypeStruct):
-            continue
-        name = jax.tree_util.keystr(path)
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            raise InputError(f"array {name!r} is a typed PRNG key: store jax.random.key_data(key) in its place")
-        if leaf.dtype.name not in STORABLE:
-            raise InputError(f"array {name!r} is of dtype {leaf.dtype}; use one of {', '.join(sorted(STORABLE))}")
-        leaves.append((name, leaf))
-    return leaves
-
-
-def _check_stored(name: str, leaf: Any, stored: Mapping[str, np.ndarray]) -> None:
-    """Refuse stored arrays that are not what the template's leaf asks for."""
-    if name not in stored:
-        raise InputError(f"array {name!r} of the template is not stored")
-    for quality, found, wanted in (
-        ("shape", stored[name].shape, tuple(leaf.shape)),
-        ("dtype", stored[name].dtype.name, leaf.dtype.name),
-    ):
-        if found != wanted:
-            raise InputError(f"array {name!r} is stored with {quality} {found}; the template has {wanted}")
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:
@@ -229,17 +191,22 @@ def _refuse_foreign_content(path: Path, files: Mapping[str, bytes]) -> None:
         return
     if not path.is_dir():
         raise InputError(f"{path} is a file: choose another path, or remove it")
-    try:
-        known = {MANIFEST, *files, *_read_manifest(path)}
-    except CorruptedFile:
-        known = {MANIFEST, *files}
+    known = {LOCK, *stored_names(path, files)}
     for child in path.iterdir():
         if child.name not in known or child.is_dir():
             raise InputError(f"{path} holds {child.name!r}, which was not stored by PRISM: choose another path")
 
 
-def _temporary_sibling(path: Path) -> Path:
+def temporary_sibling(path: Path) -> Path:
+    """The name under which a file or directory is prepared."""
     return path.with_name(f"{INCOMPLETE}{path.name}-{uuid.uuid4().hex[:12]}")
+
+
+def final_name(name: str) -> str:
+    """The name that a file or directory under a temporary one was to get, or had; any other name as it is."""
+    if match := TEMPORARY.fullmatch(name):
+        name = match["name"]
+    return name.removeprefix(REPLACED)
 
 
 def _replaced(path: Path) -> Path:

@@ -1,4 +1,7 @@
-"""The directory of a run: config.json, environment.json, metrics.jsonl, report.json, plots/, checkpoints/, model/."""
+"""The directory of a run: config.json, environment.json, metrics.jsonl, report.json, plots/, checkpoints/, model/.
+
+It is known by the mark of `prism.files.marks`, which is written before anything else.
+"""
 
 import json
 import os
@@ -8,11 +11,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism.errors import InputError
-from prism.files.storage import INCOMPLETE, write_file
+from prism.errors import InputError, UnusableOutput
+from prism.files.marks import MARK, Layout
+from prism.files.outputs import check_directory
+from prism.files.storage import MANIFEST, write_file
 
-FILES = ("config.json", "environment.json", "metrics.jsonl", "report.json")
-DIRECTORIES = ("checkpoints", "model", "plots")
+MODEL_FILES = r"model/(manifest\.json|model\.json|model\.safetensors)"
+RUN = Layout(
+    "run",
+    (
+        r"(config|environment|report|trust)\.json",
+        r"metrics\.jsonl",
+        r"plots/(convergence|error_over_parameters|slice|space_slice)\.png",
+        r"checkpoints/step-\d{12}/(manifest\.json|record\.json|state\.safetensors)",
+        MODEL_FILES,
+    ),
+)
+STEP = f"step-{'[0-9]' * 12}"
 
 
 @dataclass(frozen=True)
@@ -23,36 +38,55 @@ class RunDirectory:
 
     @staticmethod
     def new(path: Path, force: bool) -> "RunDirectory":
-        """Where a new run may write; one in use is refused unless forced. Nothing is touched before `begin`."""
-        entries = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-        used = [name for name in entries if not name.startswith(INCOMPLETE)]
-        foreign = [] if "config.json" in used else [name for name in used if name in FILES + DIRECTORIES]
-        if force and foreign:
-            raise InputError(f"{path} holds {foreign[0]} but is no run; it is left alone, choose another --out")
+        """Where a new run may write; an earlier run is refused unless forced, anything else always.
+
+        Nothing is touched before `begin`.
+        """
+        try:
+            check_directory(path)
+        except UnusableOutput as error:
+            raise InputError(f"{error.complaint}; choose another --out") from error
+        directory, used = RunDirectory(path), RUN.used(path)
+        if used and not RUN.holds(path):
+            earlier = f", or go on with --resume {path}" if "config.json" in used else ""
+            raise InputError(
+                f"{path} holds {used[0]} but not the mark of a run ({MARK}), so it is left alone: "
+                f"choose another --out{earlier}, or remove it yourself"
+            )
         if used and not force:
             raise InputError(
                 f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
             )
-        nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-            reason = "no permission" if nearest.is_dir() else f"{nearest} is a file"
-            raise InputError(f"cannot write to {path}: {reason}; choose another --out")
-        return RunDirectory(path)
+        directory._check_stored()
+        return directory
 
     def begin(self, config: Mapping[str, object], resume: bool) -> None:
-        """Make the directory, clear it of an earlier run unless that is resumed, and write what the run is."""
+        """Make and mark the directory, clear it of an earlier run unless that is resumed, write what the run is."""
         self.path.mkdir(parents=True, exist_ok=True)
-        if not resume:
-            self.clear()
+        RUN.mark(self.path) if resume else RUN.claim(self.path)
         self.write_json("config.json", config)
         self.write_json("environment.json", environment())
 
     @staticmethod
     def existing(path: Path) -> "RunDirectory":
-        """The directory of a run to resume."""
+        """The directory of a run to resume: one with the mark, or with a checkpoint of a version before the mark."""
+        directory = RunDirectory(path)
         if not (path / "config.json").is_file():
             raise InputError(f"{path} holds no run (no config.json); start one with --out {path}")
-        return RunDirectory(path)
+        if not RUN.holds(path) and not any(directory.checkpoints.glob(f"{STEP}/{MANIFEST}")):
+            raise InputError(
+                f"{path} holds a config.json, but neither the mark of a run ({MARK}) nor a checkpoint; "
+                "start a new run in another --out"
+            )
+        directory._check_stored()
+        return directory
+
+    def _check_stored(self) -> None:
+        """Refuse files of others in the directories that the run will replace as a whole."""
+        for stored in (self.model, *self.checkpoints.glob(STEP)):
+            for entry in stored.iterdir() if stored.is_dir() else []:
+                if not RUN.owns(entry.relative_to(self.path)):
+                    raise InputError(f"{stored} holds {entry.name}, which no run wrote; move it elsewhere first")
 
     @property
     def checkpoints(self) -> Path:
@@ -65,14 +99,6 @@ class RunDirectory:
     @property
     def plots(self) -> Path:
         return self.path / "plots"
-
-    def clear(self) -> None:
-        """Remove an earlier run's own files, and nothing else."""
-        for file in (*self.path.glob(f"{INCOMPLETE}*"), *(self.path / name for name in FILES)):
-            if file.is_file():
-                file.unlink()
-        for name in DIRECTORIES:
-            _remove_tree(self.path / name)
 
     def write_json(self, name: str, content: Mapping[str, object]) -> None:
         write_file(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
@@ -126,10 +152,3 @@ def environment() -> dict[str, object]:
         "devices": [str(device) for device in jax.devices()],
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
-
-
-def _remove_tree(path: Path) -> None:
-    import shutil
-
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
+from prism.files.arrays import pack_arrays, unpack_arrays
 
 State = TypeVar("State")
 
@@ -47,7 +48,7 @@ class Checkpoints:
         storage.remove_incomplete(self.directory)
         storage.write_directory(
             self.directory / f"step-{step:012d}",
-            {STATE_FILE: storage.pack_arrays(state), RECORD_FILE: encoded_record},
+            {STATE_FILE: pack_arrays(state), RECORD_FILE: encoded_record},
         )
         earlier = [path for path in self._newest_first() if _step(path) < step]
         for path in earlier[self.keep - 1 :]:
@@ -90,7 +91,7 @@ def _load(path: Path, template: State) -> tuple[State, dict[str, Any]]:
     except ValueError as error:
         raise CorruptedFile(f"{path / RECORD_FILE} is malformed ({error})") from error
     try:
-        return storage.unpack_arrays(template, files[STATE_FILE]), record
+        return unpack_arrays(template, files[STATE_FILE]), record
     except InputError as error:
         raise InputError(
             f"checkpoint {path} belongs to another model or optimiser ({error}): "

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.errors import InputError
+from prism.errors import TooLarge
 from prism.training.advance import TrainingState, advance
 from prism.training.memory import SHARE, available_bytes, compiled_bytes
 from prism.training.optimisers import Optimiser
@@ -72,15 +72,9 @@ def compile_within_memory(
         return program
     smallest = Program.compile(shapes(1), optimiser).gibibytes
     if smallest > limit:
-        raise InputError(
-            f"one point alone needs {smallest:.1f} GiB and {limit:.1f} GiB are free; "
-            "take a smaller --dim, a narrower lift or fewer directions"
-        )
+        raise TooLarge(points, smallest, limit, None)
     fitting = _fitting_points(shapes, optimiser, (points, program.gibibytes), smallest, limit)
-    raise InputError(
-        f"a batch of {points} points needs {program.gibibytes:.1f} GiB and {limit:.1f} GiB are free; "
-        f"--points {fitting} fits"
-    )
+    raise TooLarge(points, program.gibibytes, limit, fitting)
 
 
 def _fitting_points(shapes, optimiser: Optimiser, asked: tuple[int, float], smallest: float, limit: float) -> int:

@@ -1,0 +1,44 @@
+"""Finished runs, and the μ to ask them at."""
+
+import math
+from pathlib import Path
+
+from prism.cli.configuration import resumed_options
+from prism.errors import InputError
+from prism.solution.artifacts import Stored, read
+from prism.solution.solution import Solution
+
+
+def load_run(path: Path) -> Solution:
+    """The solution of a finished `prism solve`, in a process that knows nothing but its directory."""
+    return solution_of(read_run(path), path)
+
+
+def read_run(path: Path) -> Stored:
+    """What a run stored of its solution."""
+    model = path / "model" if (path / "model").is_dir() else path
+    if not (model / "manifest.json").is_file():
+        raise InputError(f"{path} holds no finished run (no model/); finish it with prism solve --resume {path}")
+    return read(model)
+
+
+def solution_of(stored: Stored, path: Path | str) -> Solution:
+    """The solution, of a family that is built in."""
+    if stored.problem is None:
+        raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; load it with prism.load")
+    return stored.solution(resumed_options({}, dict(stored.problem)).build_family())
+
+
+def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:
+    """`mu1=0.7 mu2=1.2`, every parameter once."""
+    values = {}
+    for text in given:
+        name, equals, number = text.partition("=")
+        try:
+            values[name] = float(number) if equals else math.nan
+        except ValueError:
+            raise InputError(f"malformed --mu {text!r}; write NAME=VALUE, such as mu1=0.7") from None
+        if not math.isfinite(values[name]):
+            raise InputError(f"malformed --mu {text!r}; write NAME=VALUE with a finite number, such as mu1=0.7")
+    solution.family.parameters.array(**values)
+    return values

@@ -1,0 +1,100 @@
+"""Where each command writes: reserved before the command's own module, and JAX with it, is imported.
+
+Each function is a context manager that tries what was asked for, gives the command its place, and releases it.
+"""
+
+import argparse
+import contextlib
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from prism.errors import InputError, UnusableOutput
+from prism.files.marks import Layout
+from prism.files.outputs import OutputFile, ResultDirectory, reserved
+from prism.reporting.records import MODEL_FILES, RUN, RunDirectory
+
+TUNING = Layout("tuning", (r"tuning\.json", MODEL_FILES))
+INVERSION = Layout("inversion", (r"result\.json", r"plots/likelihood-\d+\.png"))
+STUDY = Layout("study", (r"results\.json", r"table\.md", r"figure\.png"))
+
+
+@contextlib.contextmanager
+def nothing(options: argparse.Namespace) -> Iterator[None]:
+    """A command that only reads."""
+    yield None
+
+
+@contextlib.contextmanager
+def for_solve(options: argparse.Namespace) -> Iterator[RunDirectory]:
+    """--resume DIR, --out DIR, or a fresh name under runs/."""
+    if options.resume is not None and options.out is not None:
+        raise InputError("--resume and --out exclude each other: a resumed run goes on in its own directory")
+    if options.resume is None:
+        path = Path(options.out or _fresh_name(options))
+        with reserved(path):
+            yield RunDirectory.new(path, options.force)
+    else:
+        RunDirectory.existing(Path(options.resume))  # before a directory is made for the lock
+        with reserved(Path(options.resume)):
+            yield RunDirectory.existing(Path(options.resume))
+
+
+@contextlib.contextmanager
+def for_demo(options: argparse.Namespace) -> Iterator[RunDirectory]:
+    """An earlier run is replaced, and nothing else."""
+    path = Path(options.out or "runs/demo")
+    with reserved(path):
+        yield RunDirectory.new(path, force=True)
+
+
+@contextlib.contextmanager
+def for_predict(options: argparse.Namespace) -> Iterator[OutputFile | None]:
+    """--out FILE, which is neither the points nor a part of the run; None for standard output."""
+    run = Path(options.run_directory)
+    read = itertools.chain([Path(options.points)], RUN.own_files(run), run.glob("*.safetensors"), run.glob("*.json"))
+    written = None if options.out in (None, "-") else OutputFile.tried(Path(options.out), read, options.force)
+    yield written
+
+
+@contextlib.contextmanager
+def for_tune(options: argparse.Namespace) -> Iterator[ResultDirectory]:
+    out, run = Path(options.out), Path(options.run_directory)
+    for read in (run, run.parent):  # the directory of a run, or of its model
+        if out.exists() and read.exists() and out.samefile(read):
+            raise UnusableOutput(f"cannot write to {out}: it is the run that is tuned")
+    with ResultDirectory.reserved(out, TUNING, options.force) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def for_invert(options: argparse.Namespace) -> Iterator[ResultDirectory | None]:
+    if options.out is None:
+        yield None
+        return
+    with ResultDirectory.reserved(Path(options.out), INVERSION, options.force) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def for_bench(options: argparse.Namespace) -> Iterator[ResultDirectory]:
+    out = Path(options.out or f"runs/bench-{options.name}{'-full' if options.full else ''}")
+    with ResultDirectory.reserved(out, STUDY, options.force) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def for_export(options: argparse.Namespace) -> Iterator[Path]:
+    """What may be replaced there is decided by `prism.solution.export.check_place`."""
+    run = Path(options.run_directory).absolute()
+    out = Path(options.out or run.with_name(f"{run.name}-export"))
+    with reserved(out):
+        yield out
+
+
+def _fresh_name(options: argparse.Namespace) -> str:
+    """runs/FAMILY-DIM-seedS-TIME, of what was given."""
+    parts = [options.family, "scaled" if hasattr(options, "scaled") else None, getattr(options, "dim", None)]
+    kind = "-".join(str(part) for part in (*parts, f"seed{getattr(options, 'seed', 0)}") if part is not None)
+    return f"runs/{kind}-{time.strftime('%Y%m%d-%H%M%S')}"

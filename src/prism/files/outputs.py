@@ -1,0 +1,128 @@
+"""Where a command writes: every place is tried before the work, and left as it was where it is refused."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism.errors import UnusableOutput
+from prism.files.locks import locked
+from prism.files.marks import Layout
+from prism.files.storage import temporary_sibling, write_file
+
+KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@contextlib.contextmanager
+def reserved(directory: Path) -> Iterator[None]:
+    """Try a directory by making it, and hold its lock; one that is made for this and stays empty goes again."""
+    with contextlib.ExitStack() as stack:
+        with _refusing(directory):
+            check_directory(directory)
+            _make(directory, stack)
+            stack.enter_context(locked(directory))
+        yield
+
+
+@dataclass(frozen=True)
+class ResultDirectory:
+    """A directory for one result of a command, which is reserved while it is used."""
+
+    path: Path
+    layout: Layout
+
+    @staticmethod
+    @contextlib.contextmanager
+    def reserved(path: Path, layout: Layout, replace: bool) -> Iterator["ResultDirectory"]:
+        """A place that is free, or holds an earlier result of the same layout that is to be replaced."""
+        with reserved(path):
+            layout.check(path, replace)
+            yield ResultDirectory(path, layout)
+
+    def begin(self) -> None:
+        """Mark the directory and clear it of an earlier result, once there is a new one to write."""
+        self.layout.claim(self.path)
+
+    def write(self, name: str, content: bytes) -> None:
+        write_file(self.path / name, content)
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A regular file that may be written, in place of an earlier one only where that was asked for."""
+
+    path: Path
+    replace: bool
+
+    @staticmethod
+    def tried(path: Path, inputs: Iterable[Path], replace: bool) -> "OutputFile":
+        """Refuse what exists (unless replaced), what is no regular file, what is read, and what cannot be written."""
+        with _refusing(path):
+            if os.path.lexists(path):
+                _check_existing(path, inputs, replace)
+            target = path.resolve()  # a link stays, and what it names is written
+            check_directory(path.parent)
+            with contextlib.ExitStack() as stack:
+                _make(target.parent, stack)
+                trial = temporary_sibling(target)
+                trial.touch(exist_ok=False)
+                trial.unlink()
+        return OutputFile(target, replace)
+
+    def write(self, content: bytes) -> None:
+        try:
+            write_file(self.path, content, self.replace)
+        except FileExistsError:
+            raise UnusableOutput(f"{self.path} exists", replaceable=True) from None
+
+
+def _check_existing(path: Path, inputs: Iterable[Path], replace: bool) -> None:
+    if not path.exists():
+        raise UnusableOutput(f"cannot write to {path}: it is a link to nothing")
+    if not path.is_file():
+        kind = KINDS.get(stat.S_IFMT(path.stat().st_mode), "something")
+        raise UnusableOutput(f"cannot write to {path}: it is {kind}, not a regular file")
+    for file in inputs:
+        if file.exists() and path.samefile(file):
+            raise UnusableOutput(f"cannot write to {path}: it is the input {file}")
+    if not replace:
+        raise UnusableOutput(f"{path} exists", replaceable=True)
+
+
+def check_directory(path: Path) -> None:
+    """Refuse a path that is no directory and can never be one; nothing is made."""
+    nearest = next(place for place in (path, *path.absolute().parents) if os.path.lexists(place))
+    if not nearest.is_dir():
+        what = "a link to nothing" if not nearest.exists() else "a file" if nearest.is_file() else "not a directory"
+        raise UnusableOutput(f"cannot write to {path}: {'it' if nearest == path else nearest} is {what}")
+
+
+def _make(directory: Path, stack: contextlib.ExitStack) -> None:
+    """Make a directory with its parents; the stack removes those that were missing, where they are still empty."""
+    missing = [place for place in (directory, *directory.absolute().parents) if not os.path.lexists(place)]
+    for place in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # made by another process just now
+            place.mkdir()
+            stack.callback(_remove_empty, place)
+
+
+def _remove_empty(directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        directory.rmdir()
+
+
+@contextlib.contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """What the system says against a place, as the caller's mistake."""
+    try:
+        yield
+    except OSError as error:
+        raise UnusableOutput(f"cannot write to {path}: {error.strerror or error}") from error
