@@ -1,16 +1,20 @@
-"""What `prism solve` reaches with its defaults, beside Adam at equal time: the table of README and docs/results.md.
+"""What `prism solve` reaches with its defaults, beside Adam at equal time.
 
     python benchmarks/accuracy.py                 a fifth of the time
     python benchmarks/accuracy.py --full          5, 5, 5 and 20 minutes; the scaled problems 10
     python benchmarks/accuracy.py --dims 100 1000 --optimisers spring
     python benchmarks/accuracy.py --full --at-once 2
+    python benchmarks/accuracy.py --dims 10000 --full --optimisers spring --estimators gram coordinates:16
+    python benchmarks/accuracy.py --families convection --dims 50 --minutes 15 --optimisers spring
 
 Every run is a `prism solve` of its own, one after the other, or several at once with a share of the cores each: less
-time in all, and fewer steps a run than it would make alone. Results are added to benchmarks/results/accuracy.json after
-each, and a run that is there already is not repeated (--again does).
+time in all, and fewer steps per run than it would make alone. Results are added to benchmarks/results/accuracy.json
+after each, and a run that is there already is not repeated (--again does). `python benchmarks/tables.py` makes the
+tables of the documents from them.
 """
 
 import argparse
+import itertools
 import json
 import os
 import queue
@@ -22,14 +26,15 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tables import accuracy
+
 from prism.files.storage import write_file
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 MINUTES = {100: 5.0, 1_000: 5.0, 10_000: 5.0, 100_000: 20.0}
 SCALED_MINUTES = 10.0
 REDUCED = 0.2
-SEEDS = {100: (0, 1, 2), 1_000: (0, 1, 2), 10_000: (0,), 100_000: (0,)}
-TARGETS = {100: (0.4, 0.1), 1_000: (0.2, 0.1), 10_000: (0.15, 0.05), 100_000: (0.5, 0.1)}
+SEEDS = {100: (0, 1, 2), 1_000: (0, 1, 2)}
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,14 @@ class Job:
     optimiser: str
     seed: int
     minutes: float
+    estimator: str | None = None
 
     def command(self, out: str) -> list[str]:
         """As typed, with defaults for everything else."""
         options = [self.family, "--dim", str(self.dim), "--optimiser", self.optimiser, "--seed", str(self.seed)]
-        options += ["--minutes", f"{self.minutes:g}", *(["--scaled"] if self.scaled else []), "--out", out, "--json"]
+        options += ["--scaled"] if self.scaled else []
+        options += ["--estimator", self.estimator] if self.estimator else []
+        options += ["--minutes", f"{self.minutes:g}", "--out", out, "--json"]
         return [sys.executable, "-m", "prism.cli", "solve", *options]
 
     def run(self, cores: Sequence[int]) -> dict:
@@ -66,17 +74,17 @@ class Job:
 def jobs(options: argparse.Namespace) -> list[Job]:
     """Seed 0 of everything first, then the other seeds."""
     factor = 1.0 if options.full else REDUCED
+    choices = list(itertools.product(options.families, options.optimisers, options.estimators or [None]))
     found = []
-    for dim in options.dims:
-        for family in options.families:
-            for optimiser in options.optimisers:
-                minutes = options.minutes or factor * MINUTES[dim]
-                found += [Job(family, dim, False, optimiser, seed, minutes) for seed in SEEDS[dim]]
-    found = found if "plain" in options.problems else []
-    if 100 in options.dims and "scaled" in options.problems:
+    if "plain" in options.problems:
+        for dim in options.dims:
+            minutes = options.minutes or factor * MINUTES[dim]
+            seeds = [seed for seed in SEEDS.get(dim, (0,)) if seed in options.seeds]
+            found += [Job(f, dim, False, o, seed, minutes, e) for f, o, e in choices for seed in seeds]
+    if "scaled" in options.problems and 100 in options.dims and 0 in options.seeds:
         minutes = options.minutes or factor * SCALED_MINUTES
-        found += [Job(f, 100, True, o, 0, minutes) for f in options.families for o in options.optimisers]
-    return sorted((job for job in found if job.seed in options.seeds), key=lambda job: job.seed)
+        found += [Job(f, 100, True, o, 0, minutes, e) for f, o, e in choices]
+    return sorted(found, key=lambda job: job.seed)
 
 
 def shares(at_once: int) -> "queue.SimpleQueue[Sequence[int]]":
@@ -106,73 +114,29 @@ def results(wanted: list[Job], at_once: int) -> Iterator[dict]:
         yield from (done.result() for done in as_completed([pool.submit(run, job) for job in wanted]))
 
 
-def table(records: list[dict]) -> str:
-    """Errors beside their baselines; several seeds as their range."""
-    lines = [
-        "| family | d | optimiser | minutes | steps | relative L2 | trivial | μ-blind | affine | skill | seeds "
-        "| peak MB |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    groups: dict[tuple, list[dict]] = {}
-    for record in records:
-        job = record["job"]
-        key = (job["dim"], job["scaled"], job["family"], job["minutes"], job["optimiser"])
-        groups.setdefault(key, []).append(record)
-    for (dim, scaled, family, minutes, optimiser), group in sorted(groups.items()):
-        first, *_ = sorted(group, key=lambda record: record["job"]["seed"])
-        skills = sorted(record["skill"] for record in group)
-        skill = f"{first['skill']:.3f}" + (f" ({skills[0]:.3f} to {skills[-1]:.3f})" if len(group) > 1 else "")
-        cells = [
-            family + (", scaled" if scaled else ""),
-            f"{dim:,}",
-            optimiser,
-            f"{minutes:g}",
-            f"{first['steps']:,}",
-            *(f"{first[name]:.2e}" for name in ("relative_l2", "trivial_error", "mu_blind_error", "affine_error")),
-            skill,
-            " ".join(str(record["job"]["seed"]) for record in group),
-            f"{first['peak_rss_mb']:,.0f}",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def verdicts(records: list[dict]) -> list[str]:
-    """Seed 0 of the default solver against what is to be reached."""
-    lines = []
-    for record in records:
-        job = record["job"]
-        if job["seed"] == 0 and job["optimiser"] == "spring" and not job["scaled"]:
-            reach, aim = TARGETS[job["dim"]]
-            skill = record["skill"]
-            lines.append(
-                f"{job['family']} at {job['dim']:,} in {job['minutes']:g} min: skill {skill:.3f} "
-                f"(to reach {reach}: {skill <= reach}; aim {aim}: {skill <= aim})"
-            )
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="the whole time")
     parser.add_argument("--again", action="store_true", help="repeat what is there already")
     parser.add_argument("--minutes", type=float, help="for every run, instead")
-    parser.add_argument("--dims", type=int, nargs="+", default=list(MINUTES), choices=list(MINUTES))
+    parser.add_argument("--dims", type=int, nargs="+", default=list(MINUTES))
     parser.add_argument("--problems", nargs="+", default=["plain", "scaled"], choices=["plain", "scaled"])
     parser.add_argument("--families", nargs="+", default=["sine-gordon", "allen-cahn"])
     parser.add_argument("--optimisers", nargs="+", default=["spring", "adam"])
+    parser.add_argument("--estimators", nargs="+", help="by name, instead of the default's")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs side by side")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
     if options.at_once < 1:
         parser.error(f"--at-once {options.at_once} runs nothing; give 1 or more")
+    if not options.minutes and (unknown := set(options.dims) - set(MINUTES)):
+        parser.error(f"--dims {' '.join(map(str, sorted(unknown)))} needs --minutes; it has no usual time")
     records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    there = [] if options.again else [record["job"] for record in records]
-    for record in results([job for job in jobs(options) if asdict(job) not in there], options.at_once):
-        records = [*(other for other in records if other["job"] != record["job"]), record]
+    there = [] if options.again else [Job(**record["job"]) for record in records]
+    for record in results([job for job in jobs(options) if job not in there], options.at_once):
+        records = [*(other for other in records if Job(**other["job"]) != Job(**record["job"])), record]
         write_file(RESULTS, (json.dumps(records, indent=1) + "\n").encode())
-    print(table(records))
-    print("\n".join(verdicts(records)))
+    print(accuracy(records))
 
 
 if __name__ == "__main__":

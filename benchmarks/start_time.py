@@ -1,7 +1,7 @@
 """Seconds from the command to the first step, in a first process and in one that finds what the first compiled.
 
     python benchmarks/start_time.py                          this source tree
-    python benchmarks/start_time.py --source /path/to/src    another one beside it, such as an earlier version
+    python benchmarks/start_time.py --source before=/path/to/src --source now=src
 
 The first step counts as taken when its line stands in metrics.jsonl; the process is then ended.
 """
@@ -43,7 +43,7 @@ def seconds_to_first_step(arguments: list[str], source: Path, cache: Path) -> fl
         return taken
 
 
-def measure(source: Path, rounds: int) -> list[dict[str, object]]:
+def measure(version: str, source: Path, rounds: int) -> list[dict[str, object]]:
     """One row for each command: medians over the rounds, each with a fresh cache."""
     rows = []
     for name, arguments in COMMANDS.items():
@@ -52,19 +52,19 @@ def measure(source: Path, rounds: int) -> list[dict[str, object]]:
             with tempfile.TemporaryDirectory() as cache:
                 pairs.append([seconds_to_first_step(arguments, source, Path(cache)) for _ in range(2)])
         first, second = (statistics.median(times) for times in zip(*pairs, strict=True))
-        rows.append({"command": name, "source": str(source), "first": first, "second": second, "all": pairs})
+        rows.append({"command": name, "version": version, "first": first, "second": second, "all": pairs})
         print(f"{name}: {first:.1f} s in the first process, {second:.1f} s in the second", file=sys.stderr)
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, action="append", help="a src directory; may be repeated")
+    parser.add_argument("--source", action="append", metavar="NAME=DIRECTORY", help="may be repeated")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    here = Path(__file__).parent.parent / "src"
-    rows = [row for source in options.source or [here] for row in measure(source.resolve(), options.rounds)]
+    sources = [text.partition("=") for text in options.source or [f"now={Path(__file__).parent.parent / 'src'}"]]
+    rows = [row for name, _, path in sources for row in measure(name, Path(path).resolve(), options.rounds)]
     options.out.write_text(json.dumps(rows, indent=1) + "\n")
     print(json.dumps(rows))
 

@@ -1,0 +1,234 @@
+"""Tables of the documents, made from the results that benchmarks and studies left as JSON.
+
+    python benchmarks/tables.py            writes them
+    python benchmarks/tables.py --check    names the documents that are out of date, and ends with 1 if any is
+
+A document holds `<!-- table: NAME -->`, the table and `<!-- end -->`; NAME is a key of TABLES below, or a study, whose
+`prism bench NAME` left results/studies/NAME.json. A table whose results are not there is left as it is.
+"""
+
+import argparse
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism.cli.bench import STUDIES
+from prism.studies.trials import markdown
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results"
+WIDTH = 100
+"""Of a line of text in the documents."""
+TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+VARIANTS = {"jet": "(a) one-hot jet", "none": "(b) none", "film": "(c) film", "concat": "(d) concat"}
+
+Row = dict[str, Any]
+
+
+def accuracy(records: Iterable[Row]) -> str:
+    """One line for each job of accuracy.py: seed 0, the skill also as its range over seeds."""
+    return markdown([_accuracy_row(group) for group in _over_seeds(records)])
+
+
+def accuracy_of_estimators(records: Sequence[Row]) -> str:
+    """What was solved with an estimator by name, beside the same problems with the default's."""
+    problem = lambda record: tuple(record["job"][name] for name in ("family", "dim", "scaled", "minutes", "optimiser"))
+    named = {problem(record) for record in records if record["job"].get("estimator") is not None}
+    groups = _over_seeds(record for record in records if problem(record) in named)
+    return markdown([{"estimator": group[0]["estimator"], **_accuracy_row(group)} for group in groups])
+
+
+def accuracy_summary(records: Iterable[Row]) -> str:
+    """Error and skill of the default solver at each dimension, for the longest time measured there."""
+    chosen = [group for group in _over_seeds(records) if group[0]["job"]["optimiser"] == "spring"]
+    chosen = [group for group in chosen if not group[0]["job"]["scaled"]]
+    lines: dict[int, Row] = {}
+    for group in sorted(chosen, key=lambda group: (group[0]["job"]["dim"], -group[0]["job"]["minutes"])):
+        job = group[0]["job"]
+        line = lines.setdefault(job["dim"], {"dimensions": job["dim"], "minutes": job["minutes"]})
+        if line["minutes"] == job["minutes"]:
+            line[f"{job['family']}, error"] = f"{group[0]['relative_l2']:.1e}"
+            line[f"{job['family']}, skill"] = _skill(group)
+    return markdown(list(lines.values()))
+
+
+def _over_seeds(records: Iterable[Row]) -> list[list[Row]]:
+    """The records of each job, seed 0 first, in the order of dimension, problem and time."""
+    groups: dict[tuple, list[Row]] = {}
+    for record in sorted(records, key=lambda record: record["job"]["seed"]):
+        job = record["job"]
+        key = (job["dim"], job["scaled"], job["family"], job["minutes"], job["optimiser"], job.get("estimator") or "")
+        groups.setdefault(key, []).append(record)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _accuracy_row(group: Sequence[Row]) -> Row:
+    first, job = group[0], group[0]["job"]
+    errors = {"relative L2": "relative_l2", "trivial": "trivial_error", "μ-blind": "mu_blind_error"}
+    affine = first.get("affine_error")
+    return {
+        "family": job["family"] + (", scaled" if job["scaled"] else ""),
+        "d": job["dim"],
+        "optimiser": job["optimiser"],
+        "minutes": job["minutes"],
+        "steps": first["steps"],
+        **{title: f"{first[name]:.2e}" for title, name in errors.items()},
+        "affine": None if affine is None else f"{affine:.2e}",
+        "skill": _skill(group),
+        "seeds": " ".join(str(record["job"]["seed"]) for record in group),
+        "peak MB": round(first["peak_rss_mb"]),
+    }
+
+
+def _skill(group: Sequence[Row]) -> str:
+    skills = [record["skill"] for record in group]
+    return f"{skills[0]:.3f}" + (f" ({min(skills):.3f} to {max(skills):.3f})" if len(skills) > 1 else "")
+
+
+def _is_elliptic(record: Row) -> bool:
+    """Whether it is one of the two-body families, which alone know an affine answer, with the default estimator."""
+    return record.get("affine_error") is not None and record["job"].get("estimator") is None
+
+
+def _is_in_time(record: Row) -> bool:
+    return record.get("affine_error") is None
+
+
+def fine_tuning(record: Row) -> str:
+    """Errors before and after at each μ, and their root mean squares over all of them."""
+    names = ("tuned", "μ", "zero-shot", "after", "ratio", "unknowns", "steps", "seconds")
+    lines: list[Row] = []
+    for tuned in dict.fromkeys(row["tuned"] for row in record["rows"]):
+        here = [row for row in record["rows"] if row["tuned"] == tuned]
+        before, after = (float(np.sqrt(np.mean([row[name] ** 2 for row in here]))) for name in ("zero-shot", "after"))
+        whole = {"tuned": tuned, "μ": "all (rms)", "zero-shot": before, "after": after, "ratio": before / after}
+        lines += [{name: row.get(name) for name in names} for row in (*here, whole)]
+    return markdown(lines)
+
+
+def fine_tuning_steps(record: Row) -> str:
+    """Seconds per step at a low and a high dimension."""
+    shown = [{name.replace(" a ", " per "): row[name] for name in row if name != "rounds"} for row in record["steps"]]
+    return markdown(shown)
+
+
+def step_time(record: Row) -> str:
+    """Speed of a training step beside the reference implementation."""
+    return markdown(
+        [
+            {
+                "d": row["dim"],
+                "variant": VARIANTS[row["variant"]],
+                "steps/s": row["steps_per_second"],
+                "speed against (a)": f"{row['speed_against_jet']:.2f}",
+                "time against (b)": f"{row['time_against_none']:.2f}",
+                "MFLOP per step": round(row["flops"] / 1e6),
+                "compiled MB": round(row["compiled_mb"]),
+                "peak MB": round(row["peak_rss_mb"]),
+            }
+            for row in record["rows"]
+        ]
+    )
+
+
+def time_networks(records: Iterable[Row]) -> str:
+    """Convection with one change to the default network at a time."""
+    titles = {"steps": "steps", "seconds_per_step": "seconds per step", "relative_l2": "relative L2"}
+    titles |= {"trivial_error": "trivial", "mu_blind_error": "μ-blind", "skill": "skill"}
+    return markdown(
+        [
+            {"network": row["network"], "minutes": record["minutes"], **{titles[name]: row[name] for name in titles}}
+            for record in sorted(records, key=lambda record: record["minutes"])
+            for row in record["rows"]
+        ]
+    )
+
+
+def start_time(rows: Iterable[Row]) -> str:
+    """Seconds from the command to the first step."""
+    return markdown(
+        [
+            {
+                "command": f"`{row['command']}`",
+                "version": row["version"],
+                "first process, s": f"{row['first']:.1f}",
+                "second process, s": f"{row['second']:.1f}",
+            }
+            for row in rows
+        ]
+    )
+
+
+def study(name: str, record: Row) -> str:
+    """The table and the finding of `prism bench NAME`, with the command and its time."""
+    known, rows = STUDIES[name], record["rows"]
+    command = f"`prism bench {name}{' --full' if record['full'] else ''}`, {record['seconds']:,.0f} s."
+    finding = known.finding(rows) if known.finding else ""
+    text = textwrap.fill(f"{command} {finding}".strip(), WIDTH, break_on_hyphens=False, break_long_words=False)
+    return f"{markdown(known.summary(rows))}\n\n{text}"
+
+
+TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "accuracy": ("accuracy.json", lambda records: accuracy(filter(_is_elliptic, records))),
+    "accuracy-summary": ("accuracy.json", lambda records: accuracy_summary(filter(_is_elliptic, records))),
+    "accuracy-estimators": ("accuracy.json", accuracy_of_estimators),
+    "accuracy-time": ("accuracy.json", lambda records: accuracy(filter(_is_in_time, records))),
+    "fine-tuning": ("fine_tuning.json", fine_tuning),
+    "fine-tuning-steps": ("fine_tuning.json", fine_tuning_steps),
+    "step-time": ("step_time.json", step_time),
+    "time-networks": ("time_networks*.json", time_networks),
+    "start-time": ("start_time.json", start_time),
+}
+"""Where its results are, and what is made of them; of several files their contents are a list."""
+
+
+def table(name: str) -> str:
+    """The table of this name; empty where there are no results for it."""
+    if name not in TABLES and name not in STUDIES:
+        raise SystemExit(f"no table is called {name}; there are {', '.join([*TABLES, *STUDIES])}")
+    pattern, make = TABLES.get(name) or (f"studies/{name}.json", lambda record: study(name, record))
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob(pattern))]
+    if not found:
+        return ""
+    return make(found if "*" in pattern else found[0])
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def renewed(text: str) -> str:
+    """The document with every table made anew."""
+
+    def replacement(match: re.Match[str]) -> str:
+        made = table(match[2])
+        return f"{match[1]}\n{made}\n{match[3]}" if made else match[0]
+
+    return TABLE.sub(replacement, text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args()
+    stale = []
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        if (new := renewed(text)) != text:
+            stale.append(str(path.relative_to(ROOT)))
+            if not options.check:
+                path.write_text(new, encoding="utf-8")
+    if options.check and stale:
+        print(f"tables are out of date in {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
