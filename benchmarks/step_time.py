@@ -27,6 +27,7 @@ from pathlib import Path
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import tables
 from jax.experimental import jet
 from jaxtyping import Array
 
@@ -35,8 +36,8 @@ from prism.families import SineGordon
 from prism.files.storage import write_file
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE
-from prism.numerics.keys import PROBLEM, stream
-from prism.objective.objective import Batch, Sampling
+from prism.numerics.keys import Purpose, stream
+from prism.objective.batches import Sampling
 from prism.reporting.records import environment
 from prism.solving.runs import first_state
 from prism.solving.settings import Settings
@@ -47,9 +48,16 @@ from prism.training.program import Program
 
 POINTS, DIRECTIONS = 100, 16
 VARIANTS = {"jet": NONE, "none": NONE, "film": FILM, "concat": CONCAT}
-LABELS = {"jet": "(a) one-hot jet", "none": "(b) none", "film": "(c) film", "concat": "(d) concat"}
 TARGETS = {100: 2.0, 1_000: 2.0, 10_000: 4.0, 100_000: 8.0}
 ROUND_SECONDS, ROUNDS = 1.5, 11
+
+
+class PlainBatch(eqx.Module):
+    """Points, parameters, and a key for the coordinates that all points share."""
+
+    points: Array
+    parameters: Array
+    key: Array
 
 
 class OneHotJet(eqx.Module):
@@ -58,15 +66,15 @@ class OneHotJet(eqx.Module):
     family: SineGordon
     scale: Array
 
-    def draw(self, key: Array) -> Batch:
+    def draw(self, model: Model, key: Array) -> PlainBatch:
         normal_key, radius_key, parameter_key, index_key = jax.random.split(key, 4)
         normals = jax.random.normal(normal_key, (POINTS, self.family.domain.dimension))
         radii = jax.random.uniform(radius_key, (POINTS, 1))
         points = radii * normals / jnp.linalg.norm(normals, axis=1, keepdims=True)
         keys = jax.random.split(parameter_key, POINTS)
-        return Batch(points, jax.vmap(self.family.parameters.sample)(keys), index_key)
+        return PlainBatch(points, jax.vmap(self.family.parameters.sample)(keys), index_key)
 
-    def loss(self, model: Model, batch: Batch) -> Array:
+    def loss(self, model: Model, batch: PlainBatch) -> Array:
         dimension = self.family.domain.dimension
         chosen = jax.random.choice(batch.key, dimension, (DIRECTIONS,), replace=False)
         tangents = jax.nn.one_hot(chosen, dimension)
@@ -115,13 +123,13 @@ class Entrant:
 
     @staticmethod
     def prepare(name: str, dimension: int) -> "Entrant":
-        family = SineGordon.create(dimension, stream(0, PROBLEM))
+        family = SineGordon.create(dimension, stream(0, Purpose.PROBLEM))
         settings = Settings(
             Coordinates(DIRECTIONS),
             Adam(),
             Architecture(modulation=VARIANTS[name], affine=0),
             Sampling(POINTS, POINTS, crossed=False),
-        ).completed(family)
+        )
         state = first_state(family, settings)
         if name == "jet":
             state = eqx.tree_at(lambda s: s.objective, state, OneHotJet(family, state.objective.scale))
@@ -174,18 +182,6 @@ def _peak_in_own_process(name: str, dimension: int) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
 
-def table(rows: list[dict]) -> str:
-    header = "| d | variant | steps/s | speed against (a) | time against (b) | MFLOP a step | compiled MB | peak MB |"
-    lines = [header, "|---|---|---|---|---|---|---|---|"]
-    for row in rows:
-        lines.append(
-            f"| {row['dim']:,} | {LABELS[row['variant']]} | {row['steps_per_second']:.3g} "
-            f"| {row['speed_against_jet']:.2f} | {row['time_against_none']:.2f} | {row['flops'] / 1e6:,.0f} "
-            f"| {row['compiled_mb']:,.0f} | {row['peak_rss_mb']:,.0f} |"
-        )
-    return "\n".join(lines)
-
-
 def verdicts(rows: list[dict]) -> list[str]:
     lines = []
     for dimension in sorted({row["dim"] for row in rows}):
@@ -217,7 +213,7 @@ def main() -> None:
         rows += measure(dimension)
         result = {"command": "python benchmarks/step_time.py", "environment": environment(), "rows": rows}
         write_file(options.out, (json.dumps(result, indent=1) + "\n").encode())
-    print(table(rows))
+    print(tables.step_time({"rows": rows}))
     print("\n".join(verdicts(rows)))
 
 

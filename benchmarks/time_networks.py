@@ -16,28 +16,28 @@ from prism.derivatives.taylor import Tanh
 from prism.families import Convection
 from prism.files.storage import write_file
 from prism.networks.model import Architecture
-from prism.numerics.keys import PROBLEM, stream
-from prism.objective.objective import Sampling
+from prism.numerics.keys import Purpose, stream
+from prism.objective.batches import Sampling
 from prism.reporting.records import environment
 from prism.solving.settings import Settings
-from prism.studies.trials import Trial, markdown
+from prism.studies.trials import Choices, Trial, markdown
 from prism.training.loop import Budget
 
 COLUMNS = ("steps", "seconds_per_step", "relative_l2", "trivial_error", "mu_blind_error", "skill")
 
 
-def variants(chosen: Architecture) -> dict[str, Settings]:
+def variants(chosen: Architecture) -> dict[str, Choices]:
     """The default and one change at a time."""
     return {
-        "default": Settings(),
-        "depth 3": Settings(architecture=replace(chosen, depth=3)),
-        "depth 5": Settings(architecture=replace(chosen, depth=5)),
-        "width 96": Settings(architecture=replace(chosen, width=96)),
-        "generator 32": Settings(architecture=replace(chosen, generator_width=32)),
-        "no clocks": Settings(architecture=replace(chosen, clocks=None)),
-        "sines in the lift": Settings(architecture=replace(chosen, linear_lift=False)),
-        "tanh": Settings(architecture=replace(chosen, activation=Tanh())),
-        "200 points": Settings(sampling=Sampling(200, 200, crossed=False)),
+        "default": {},
+        "depth 3": {"architecture": replace(chosen, depth=3)},
+        "depth 5": {"architecture": replace(chosen, depth=5)},
+        "width 96": {"architecture": replace(chosen, width=96)},
+        "generator 32": {"architecture": replace(chosen, generator_width=32)},
+        "no clocks": {"architecture": replace(chosen, clocks=None)},
+        "sines in the lift": {"architecture": replace(chosen, linear_lift=False)},
+        "tanh": {"architecture": replace(chosen, activation=Tanh())},
+        "200 points": {"sampling": Sampling(200, 200, crossed=False)},
     }
 
 
@@ -48,8 +48,8 @@ def main() -> None:
     parser.add_argument("--only", help="names of variants, separated by commas")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "time_networks.json")
     options = parser.parse_args()
-    family = Convection.create(options.dim, stream(0, PROBLEM))
-    every = variants(Settings().completed(family).architecture)
+    family = Convection.create(options.dim, stream(0, Purpose.PROBLEM))
+    every = variants(Settings.choose(family).architecture)
     names = options.only.split(",") if options.only else list(every)
     if unknown := set(names) - set(every):
         parser.error(f"no variant is called {', '.join(sorted(unknown))}; there are {', '.join(every)}")

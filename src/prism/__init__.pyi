@@ -20,6 +20,7 @@ from .derivatives.operators import (
     Biharmonic as Biharmonic,
     Directional as Directional,
     GradientNormSquared as GradientNormSquared,
+    Isotropic as Isotropic,
     Laplacian as Laplacian,
     Operator as Operator,
     Partial as Partial,
@@ -57,24 +58,24 @@ from .networks.modulation import (
     SHIFT as SHIFT,
 )
 from .networks.model import Architecture as Architecture
-from .objective.objective import (
-    Sampling as Sampling,
-    Slopes as Slopes,
-)
+from .objective.batches import Sampling as Sampling
+from .objective.rows import Slopes as Slopes
 from .training.optimisers import (
     Adam as Adam,
     Optimiser as Optimiser,
 )
 from .training.natural.spring import Spring as Spring
 from .solving.runs import solve as solve
-from .solution.solution import Solution as Solution
+from .solution.solution import (
+    Solution as Solution,
+    load as load,
+)
 from .solution.trust import Trust as Trust
 from .networks.tunable import (
     Diagonals as Diagonals,
     LastLayer as LastLayer,
     Modulators as Modulators,
 )
-from .solution.artifacts import load as load
 from .inversion.observations import Observations as Observations
 from .inversion.estimate import Estimate as Estimate
 from .inversion.inference import invert as invert

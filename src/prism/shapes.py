@@ -1,7 +1,11 @@
-"""The shapes that occur, named once."""
+"""The shapes that occur, named once; and a parameter μ under the names of its coordinates."""
+
+from collections.abc import Mapping
 
 from jaxtyping import Array, Float, PRNGKeyArray
 from jaxtyping import Key as KeysOf
+
+from prism.errors import UnknownName
 
 Scalar = Float[Array, ""]
 Point = Float[Array, "coordinates"]
@@ -13,4 +17,14 @@ Vectors = tuple[Float[Array, "_"], ...]
 Key = PRNGKeyArray
 Keys = KeysOf[Array, "*batch"]
 
-__all__ = ["Hidden", "Key", "Keys", "Matrices", "Parameter", "Point", "Scalar", "Vector", "Vectors"]
+__all__ = ["Hidden", "Key", "Keys", "Matrices", "Named", "Parameter", "Point", "Scalar", "Vector", "Vectors"]
+
+
+class Named:
+    """The coordinates of one μ under their names: `mu.mu1`."""
+
+    def __init__(self, values: Mapping[str, Scalar]):
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Scalar:
+        raise UnknownName(f"mu.{name} does not exist; the parameters are {', '.join(self.__dict__)}")

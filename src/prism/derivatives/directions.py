@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from prism.errors import InputError
 from prism.shapes import Point, Scalar, Vector
 
 
@@ -20,7 +19,7 @@ class Directions(eqx.Module):
 
     @abc.abstractmethod
     def inner(self, x: Point) -> Vector:
-        """v_j · x."""
+        """v_j · x, with x the point they belong to."""
 
     @abc.abstractmethod
     def squared_norms(self) -> Vector:
@@ -93,32 +92,41 @@ class Dense(Directions):
 
 
 class Spanned(Directions):
-    """All of R^m as a lift A (m × h) sees it: m_j in an orthonormal basis Q of A's columns, then the two directions
+    """All of R^m as a lift A (m × h) sees it at a point y: n mixtures of an orthonormal basis Q of A's columns, then
 
-        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y   (what is left of the point y),   and one orthogonal to A and to y,
+        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random unit vector orthogonal to A and to y,
 
-    along which the lifted network does not change, but a constraint that knows |x|² does. With AᵀA = CᵀC, Q = A C⁻¹
-    is never formed. Where directions are mapped by S (Tr(SSᵀD²u)), y = Sᵀx and A = SᵀW.
+    along both of which the lifted network changes through the point alone, while a constraint may change along either.
+    With AᵀA = CᵀC, Q = A C⁻¹ is formed only where vectors are asked for. Where directions are mapped by S
+    (Tr(SSᵀD²u)), y = Sᵀx and A = SᵀW.
     """
 
     lift: Float[Array, "m width"]
     inverse: Float[Array, "width width"]
     mix: Float[Array, "*batch n width"]
+    normal: Float[Array, "m"]
+    """The normal vector of which f is the part orthogonal to A and y, brought to length one."""
     y: Point
     stretch: Float[Array, "..."] | None = None
 
     def through(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "n_and_2 width"]:
         pulled = self._pull(matrix)
         inside = self.inverse.T @ (self.lift.T @ pulled)
-        beyond = self.y @ pulled - self.along @ inside
-        point = beyond / jnp.maximum(self.distance, 1e-30)
-        return jnp.concatenate([self.mix @ inside, point[None], jnp.zeros_like(point)[None]])
+        point = (self.y @ pulled - self.along @ inside) / jnp.maximum(self.distance, 1e-30)
+        in_basis, on_point, length = self._normal_parts()
+        rest = (self.normal @ pulled - in_basis @ inside - on_point * point) / length
+        # f W is zero, and not its derivative by W: keep that, and none of the rounding.
+        rest = rest - jax.lax.stop_gradient(rest)
+        return jnp.concatenate([self.mix @ inside, point[None], rest[None]])
 
     def inner(self, x: Point) -> Vector:
-        distance = self.distance
-        return jnp.concatenate([self.mix @ self.along, distance[None], jnp.zeros_like(distance)[None]])
+        seen = self._pull(x[:, None])[:, 0]
+        inside = self._in_basis(seen)
+        point = (self.y @ seen - self.along @ inside) / jnp.maximum(self.distance, 1e-30)
+        return jnp.concatenate([self.mix @ inside, point[None], jnp.zeros_like(point)[None]])
 
     def squared_norms(self) -> Vector:
+        """|v_j|²; of e and f, once stretched, the mean over the whole space orthogonal to A."""
         if self.stretch is None:
             inside = jnp.sum(self.mix * self.mix, axis=1)
             return jnp.concatenate([inside, jnp.ones(2, inside.dtype)])
@@ -131,29 +139,24 @@ class Spanned(Directions):
         """S Q: the directions of the basis as vectors of the space."""
         return self._push(self.lift @ self.inverse)
 
-    def vectors(self, coordinates: int) -> Float[Array, "n_and_2 coordinates"]:
-        """The directions as vectors; of the last only that no lift sees it is known, so it is zero here."""
-        outside = self.y - (self.lift @ (self.inverse @ self.along))
-        outside = self._push((outside / jnp.maximum(self.distance, 1e-30))[:, None])
-        whole = jnp.concatenate([self.mix @ self.basis().T, outside.T, jnp.zeros_like(outside.T)])
-        return jnp.pad(whole, ((0, 0), (0, coordinates - whole.shape[1])))
-
     def scaled(self, diagonal: Point) -> Directions:
-        return Spanned(self.lift, self.inverse, self.mix, self.y, diagonal)
+        return Spanned(self.lift, self.inverse, self.mix, self.normal, self.y, diagonal)
 
     def mapped(self, matrix: Float[Array, "d m"]) -> Directions:
-        return Spanned(self.lift, self.inverse, self.mix, self.y, matrix)
+        return Spanned(self.lift, self.inverse, self.mix, self.normal, self.y, matrix)
 
-    def dense(self, coordinates: int) -> Float[Array, "n coordinates"]:
-        raise InputError(
-            "Gram needs a constraint in closed form, such as vanishing(Ball(d)); with a HardConstraint of your own "
-            "use Exact() or Coordinates(n)"
-        )
+    def dense(self, coordinates: int) -> Float[Array, "n_and_2 coordinates"]:
+        e = (self.y - self._from_basis(self.along)) / jnp.maximum(self.distance, 1e-30)
+        in_basis, on_point, length = self._normal_parts()
+        f = (self.normal - self._from_basis(in_basis) - on_point * e) / length
+        outside = jnp.stack([e, f], axis=1)
+        whole = jnp.concatenate([self.mix @ self.basis().T, self._push(outside).T])
+        return jnp.pad(whole, ((0, 0), (0, coordinates - whole.shape[1])))
 
     @property
     def along(self) -> Float[Array, "width"]:
         """Qᵀ y."""
-        return (self.y @ self.lift) @ self.inverse
+        return self._in_basis(self.y)
 
     @property
     def distance(self) -> Scalar:
@@ -162,6 +165,21 @@ class Spanned(Directions):
         squared = jnp.sum(self.y * self.y) - jnp.sum(along * along)
         there = squared > 1e-30
         return jnp.where(there, jnp.sqrt(jnp.where(there, squared, 1.0)), 0.0)
+
+    def _normal_parts(self) -> tuple[Float[Array, "width"], Scalar, Scalar]:
+        """Qᵀ n and e·n of the normal vector n, and the length of what is left of it."""
+        in_basis = self._in_basis(self.normal)
+        on_point = (self.normal @ self.y - in_basis @ self.along) / jnp.maximum(self.distance, 1e-30)
+        squared = jnp.sum(self.normal * self.normal) - jnp.sum(in_basis * in_basis) - on_point * on_point
+        return in_basis, on_point, jnp.sqrt(jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
+
+    def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "width"]:
+        """Qᵀ v."""
+        return (vector @ self.lift) @ self.inverse
+
+    def _from_basis(self, coefficients: Float[Array, "width"]) -> Float[Array, "m"]:
+        """Q c."""
+        return self.lift @ (self.inverse @ coefficients)
 
     def _pull(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "m width"]:
         """Sᵀ M."""
@@ -177,11 +195,35 @@ class Spanned(Directions):
         return self.stretch[:, None] * matrix if self.stretch.ndim == 1 else self.stretch @ matrix
 
 
-class Decomposition(eqx.Module):
+class View(eqx.Module):
+    """What the network sees of the space at a point: the rows of the lift for the space coordinates, and those."""
+
+    weight: Float[Array, "d width"]
+    x: Point
+
+    @property
+    def width(self) -> int:
+        """Channels of the lift."""
+        return self.weight.shape[1]
+
+
+class Draw(eqx.Module):
+    """The random part of a decomposition, which knows neither a point nor the values of a network."""
+
+    @abc.abstractmethod
+    def at(self, view: View | None) -> "Decomposition":
+        """The decomposition where the network sees the space so; without a network None."""
+
+
+class Decomposition(Draw):
     """A symmetric tensor as Σ_j w_j v_j ⊗ ... ⊗ v_j, or a random draw with that mean."""
 
     directions: Directions
     weights: Vector
+
+    def at(self, view: View | None) -> "Decomposition":
+        """Itself: its directions are the same everywhere."""
+        return self
 
 
 def along_axes(indices: Int[Array, "n"], weights: Vector) -> Decomposition:

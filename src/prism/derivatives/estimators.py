@@ -19,23 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from prism.derivatives.directions import Decomposition, Dense, Spanned, Sparse, along_axes
+from prism.derivatives.directions import Decomposition, Dense, Draw, Spanned, Sparse, View, along_axes
 from prism.errors import InputError
-from prism.shapes import Key, Point
-
-
-class View(eqx.Module):
-    """What the network sees of the space: the rows of the lift, and the point."""
-
-    weight: Float[Array, "d width"]
-    x: Point
+from prism.numerics.keys import Purpose, child
+from prism.numerics.random import normals
+from prism.shapes import Key
 
 
 class Estimator(eqx.Module):
     """A law of directions."""
 
     shared = False
-    """Whether one bundle of directions serves the whole batch, or each point draws its own."""
+    """Whether one draw of directions serves the whole batch, or each point has its own."""
 
     @property
     @abc.abstractmethod
@@ -43,17 +38,22 @@ class Estimator(eqx.Module):
         """The orders of the isotropic tensors that it decomposes without bias."""
 
     @abc.abstractmethod
-    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
-        """A decomposition of the isotropic tensor, exact or with that mean."""
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
+        """A draw of the isotropic tensor, exact or with that mean; `width` counts the channels of the lift that will
+        see its directions."""
 
-    def decompose(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
-        """`draw`, refused where it would be biased. `view` is where from, for estimators that look at the network."""
+    def draw(self, order: int, dimension: int, width: int, key: Key) -> Draw:
+        """`law`, refused where it would be biased."""
         if order not in self.unbiased_orders:
             good = [name for name, example in EXAMPLES.items() if order in example.unbiased_orders]
             raise InputError(
                 f"{type(self).__name__} is biased for an operator of order {order}; use {' or '.join(good)}"
             )
-        return self.draw(order, dimension, key, view)
+        return self.law(order, dimension, width, child(key, Purpose.DIRECTIONS))
+
+    def decompose(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
+        """A draw and what it is at once, for a bare tensor or where the network sees the space so."""
+        return self.draw(order, dimension, 0 if view is None else view.width, key).at(view)
 
 
 class Exact(Estimator):
@@ -65,7 +65,7 @@ class Exact(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4})
 
-    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         return _subset_decomposition(order, dimension, jnp.arange(dimension))
 
 
@@ -82,7 +82,7 @@ class Coordinates(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4} if self.count > 1 else {2})
 
-    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         if self.count > dimension:
             raise InputError(
                 f"Coordinates({self.count}) asks for more than the {dimension} coordinates there are; use Exact()"
@@ -103,7 +103,7 @@ class Rademacher(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2})
 
-    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         signs = jax.random.rademacher(key, (self.count, dimension), dtype=float)
         return Decomposition(Dense(signs), jnp.full(self.count, 1.0 / self.count))
 
@@ -121,7 +121,7 @@ class Gaussian(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2, 4})
 
-    def draw(self, order: int, dimension: int, key: Key, view: "View | None" = None) -> Decomposition:
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         moment = {2: 1.0, 4: 3.0}[order]
         vectors = jax.random.normal(key, (self.count, dimension))
         return Decomposition(Dense(vectors), jnp.full(self.count, 1.0 / (moment * self.count)))
@@ -146,20 +146,33 @@ class Gram(Estimator):
     def unbiased_orders(self) -> frozenset[int]:
         return frozenset({2})
 
-    def draw(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
-        if view is None:
-            raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
-        width = view.weight.shape[1]
+    def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         if dimension <= width + 1:
             plain = Exact() if self.count is None else Rademacher(self.count)
-            return plain.draw(order, dimension, key)
-        lift = jax.lax.stop_gradient(view.weight)
+            return plain.law(order, dimension, width, key)
         mix, weight = jnp.eye(width), 1.0
         if self.count is not None:
-            mix, weight = jax.random.rademacher(key, (self.count, width), dtype=float), 1.0 / self.count
+            mix = jax.random.rademacher(key, (self.count, width), dtype=float)
+            weight = 1.0 / self.count
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
         weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
-        return Decomposition(Spanned(lift, inverse_root(lift.T @ lift), mix.astype(lift.dtype), view.x), weights)
+        return Mixture(mix, weights, normals(child(key, Purpose.VECTORS), dimension))
+
+
+class Mixture(Draw):
+    """Directions in the span of a lift that is not yet known: their coefficients in its basis, and a normal vector for
+    the rest of the space."""
+
+    mix: Float[Array, "n width"]
+    weights: Float[Array, "n_and_2"]
+    normal: Float[Array, "m"]
+
+    def at(self, view: View | None) -> Decomposition:
+        if view is None or view.width != self.mix.shape[-1]:
+            raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
+        lift = jax.lax.stop_gradient(view.weight)
+        spanned = Spanned(lift, inverse_root(lift.T @ lift), self.mix.astype(lift.dtype), self.normal, view.x)
+        return Decomposition(spanned, self.weights)
 
 
 def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width"]:

@@ -1,123 +1,128 @@
 """WHICH derivatives: operators as symmetric tensors A with  L u = <A, Dᴷu>.
 
-Any decomposition A = Σ_j w_j v_j⊗...⊗v_j turns L u into directional derivatives, so an operator only says how its
-tensor is decomposed (by the estimator where it is isotropic, exactly where it is a partial derivative) and
-how its value is read off the jet of u. Operators with the same frame are read off one jet.
+Any decomposition A = Σ_j w_j v_j⊗...⊗v_j turns L u into directional derivatives, so an operator only says which
+directions it takes (the estimator's where its tensor is isotropic, its own where it is a partial derivative) and how
+its value is read off the jet of u. Operators that share their directions are read off one jet.
 """
 
 import abc
-import itertools
 import math
-from collections.abc import Callable, Hashable
-from fractions import Fraction
+from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Decomposition, Dense, Sparse, along_axes
-from prism.derivatives.estimators import Estimator, View
+from prism.derivatives.directions import Decomposition, Dense, Draw, Sparse, View, along_axes
+from prism.derivatives.estimators import Estimator
+from prism.derivatives.polarisation import polarise
 from prism.derivatives.taylor import Jet
 from prism.errors import InputError
-from prism.problem.domains import Domain, TimeCylinder
-from prism.problem.parameters import Named
-from prism.shapes import Key, Point, Scalar
+from prism.shapes import Key, Named, Point, Scalar
 
-Weight = Float[Array, "coordinates width"] | None
+
+class Place(eqx.Module):
+    """Where an operator is taken: a point, a parameter, and the lift through which the network sees the space.
+
+    The first `dimension` coordinates of x are space; one more is time.
+    """
+
+    x: Point
+    mu: Named
+    lift: Float[Array, "coordinates width"] | None
+    dimension: int = eqx.field(static=True)
+
+    @property
+    def view(self) -> View | None:
+        """What the lift sees of the space coordinates."""
+        return None if self.lift is None else View(self.lift[: self.dimension], self.x[: self.dimension])
+
+    @property
+    def width(self) -> int:
+        """Channels of the lift; 0 without one."""
+        return 0 if self.lift is None else self.lift.shape[1]
 
 
 class Operator(eqx.Module):
     """A differential operator at one point."""
 
-    @property
-    def fixed(self) -> bool:
-        """Whether its directions are the same at every x and μ (under one key)."""
-        return True
+    isotropic_order: ClassVar[int | None] = None
+    """The order of the isotropic tensor whose directions the estimator draws for it; None where it has its own."""
+    linear: ClassVar[bool] = True
+    """Whether it reads the weighted sum over directions alone, so that its coefficient may be collapsed."""
+    fixed: ClassVar[bool] = True
+    """Whether its directions are the same at every x and μ (for one draw)."""
 
     @property
     @abc.abstractmethod
     def order(self) -> int:
         """The Taylor coefficient it reads."""
 
-    @property
-    def linear(self) -> bool:
-        """Whether it reads the weighted sum over directions alone, so that its coefficient may be collapsed."""
-        return True
-
-    @property
     @abc.abstractmethod
-    def frame(self) -> Hashable:
-        """What its directions depend on; operators with equal frames share them."""
+    def shares_directions(self, other: "Operator") -> bool:
+        """Whether both can be read off one jet."""
 
     @abc.abstractmethod
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        """Directions and weights at x and μ; `weight` is the lift's, for estimators that look at it."""
+    def draw(self, estimator: Estimator, place: Place, key: Key) -> Draw:
+        """The random part of its directions. Of the place it may use shapes alone."""
+
+    def decompose(self, draw: Draw, place: Place) -> Decomposition:
+        """Directions and weights at a place, from a draw."""
+        return draw.at(place.view)
 
     def read(self, u: Jet) -> Scalar:
         """K! Σ_j w_j c_K(j)."""
         return math.factorial(self.order) * u.collapsed(self.order)
 
 
-class Laplacian(Operator):
+class Isotropic(Operator):
+    """An operator whose tensor is isotropic in space: the estimator's directions as they are."""
+
+    isotropic_order: ClassVar[int]
+
+    def shares_directions(self, other: Operator) -> bool:
+        return isinstance(other, Isotropic) and other.isotropic_order == self.isotropic_order
+
+    def draw(self, estimator: Estimator, place: Place, key: Key) -> Draw:
+        return estimator.draw(self.isotropic_order, place.dimension, place.width, key)
+
+
+class Laplacian(Isotropic):
     """Δu = Σ_i ∂²u/∂x_i² over the space coordinates."""
+
+    isotropic_order = 2
 
     @property
     def order(self) -> int:
         return 2
 
-    @property
-    def frame(self) -> Hashable:
-        return "isotropic, order 2"
 
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        return estimator.decompose(2, domain.dimension, key, _view(domain, weight, x))
-
-
-class GradientNormSquared(Operator):
+class GradientNormSquared(Isotropic):
     """|∇u|² = Σ_j w_j (v_j·∇u)², a quadratic form in the same directions as the Laplacian's."""
+
+    isotropic_order = 2
+    linear = False
 
     @property
     def order(self) -> int:
         return 1
 
-    @property
-    def linear(self) -> bool:
-        return False
-
-    @property
-    def frame(self) -> Hashable:
-        return "isotropic, order 2"
-
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        return estimator.decompose(2, domain.dimension, key, _view(domain, weight, x))
-
     def read(self, u: Jet) -> Scalar:
-        slopes = u.lower[0]
-        return jnp.sum(u.weights * slopes * slopes)
+        first = u.lower[0]
+        return jnp.sum(u.weights * first * first)
 
 
-class Biharmonic(Operator):
+class Biharmonic(Isotropic):
     """Δ²u = Σ_ij ∂⁴u/∂x_i²∂x_j²."""
+
+    isotropic_order = 4
 
     @property
     def order(self) -> int:
         return 4
-
-    @property
-    def frame(self) -> Hashable:
-        return "isotropic, order 4"
-
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        return estimator.decompose(4, domain.dimension, key, _view(domain, weight, x))
 
 
 class WeightedTrace(Operator):
@@ -125,71 +130,77 @@ class WeightedTrace(Operator):
 
     sigma: Callable[[Point, Named], Point]
 
-    @property
-    def fixed(self) -> bool:
-        return False
+    isotropic_order = 2
+    fixed = False
 
     @property
     def order(self) -> int:
         return 2
 
-    @property
-    def frame(self) -> Hashable:
-        return "trace", id(self.sigma)
+    def shares_directions(self, other: Operator) -> bool:
+        return isinstance(other, WeightedTrace) and other.sigma is self.sigma
 
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        sigma = jnp.asarray(self.sigma(x, mu))
-        if sigma.ndim not in (1, 2) or sigma.shape[0] != domain.dimension:
-            raise InputError(
-                f"σ(x, μ) has shape {sigma.shape}; return ({domain.dimension},) for a diagonal or "
-                f"({domain.dimension}, m) for a matrix"
-            )
-        view = _view(domain, weight, x)
+    def draw(self, estimator: Estimator, place: Place, key: Key) -> Draw:
+        dimension = jax.eval_shape(lambda: self._sigma(place)).shape[-1]
+        return estimator.draw(2, dimension, place.width, key)
+
+    def decompose(self, draw: Draw, place: Place) -> Decomposition:
+        sigma, view = self._sigma(place), place.view
         if sigma.ndim == 1:
-            seen = view and View(sigma[:, None] * view.weight, sigma * view.x)
-            isotropic = estimator.decompose(2, domain.dimension, key, seen)
+            isotropic = draw.at(view and View(sigma[:, None] * view.weight, sigma * view.x))
             return Decomposition(isotropic.directions.scaled(sigma), isotropic.weights)
-        seen = view and View(sigma.T @ view.weight, sigma.T @ view.x)
-        isotropic = estimator.decompose(2, sigma.shape[1], key, seen)
+        isotropic = draw.at(view and View(sigma.T @ view.weight, sigma.T @ view.x))
         return Decomposition(isotropic.directions.mapped(sigma), isotropic.weights)
 
+    def _sigma(self, place: Place) -> Float[Array, "d *m"]:
+        sigma, dimension = jnp.asarray(self.sigma(place.x, place.mu)), place.dimension
+        if sigma.ndim not in (1, 2) or sigma.shape[0] != dimension:
+            raise InputError(
+                f"σ(x, μ) has shape {sigma.shape}; return ({dimension},) for a diagonal or "
+                f"({dimension}, m) for a matrix"
+            )
+        return sigma
 
-class Directional(Operator):
+
+class OwnDirections(Operator):
+    """An operator with directions of its own, the same under every estimator."""
+
+    @abc.abstractmethod
+    def directions(self, place: Place) -> Decomposition:
+        """Directions and weights at a place."""
+
+    def draw(self, estimator: Estimator, place: Place, key: Key) -> Draw:
+        return Decomposition(Dense(jnp.zeros((0, 0))), jnp.zeros(0))
+
+    def decompose(self, draw: Draw, place: Place) -> Decomposition:
+        return self.directions(place)
+
+
+class Directional(OwnDirections):
     """v·∇u with v(x, μ) over the coordinates of a point: (a, 1) on a TimeCylinder makes u_t + a·∇u of it."""
 
     velocity: Callable[[Point, Named], Point]
 
-    @property
-    def fixed(self) -> bool:
-        return False
+    fixed = False
 
     @property
     def order(self) -> int:
         return 1
 
-    @property
-    def frame(self) -> Hashable:
-        return "direction", id(self.velocity)
+    def shares_directions(self, other: Operator) -> bool:
+        return isinstance(other, Directional) and other.velocity is self.velocity
 
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        velocity = self.velocity(x, mu)
-        if velocity.shape != x.shape:
+    def directions(self, place: Place) -> Decomposition:
+        velocity = self.velocity(place.x, place.mu)
+        if velocity.shape != place.x.shape:
             raise InputError(
-                f"a velocity of shape {velocity.shape} does not fit; return {x.shape}, one entry a coordinate"
+                f"a velocity of shape {velocity.shape} does not fit; return {place.x.shape}, one entry per coordinate"
             )
         return Decomposition(Dense(velocity[None]), jnp.ones(1))
 
 
-class Partial(Operator):
-    """∂ᴷu/∂x_{a}∂x_{b}...: `Partial(0, 0, 0, 1)` is u_xxxy. Exact under every estimator, by polarisation.
-
-    With α the multi-index, K = |α| and h = α − 2k (Kan, J. Multivariate Anal. 99, 2008):
-    x^α = 1/(2ᴷ K!) Σ_{0≤k≤α} (−1)^{|k|} Π_i C(α_i, k_i) (h·x)ᴷ.
-    """
+class Partial(OwnDirections):
+    """∂ᴷu/∂x_{a}∂x_{b}...: `Partial(0, 0, 0, 1)` is u_xxxy. Exact under every estimator, by polarisation."""
 
     axes: tuple[int, ...] = eqx.field(static=True)
 
@@ -206,25 +217,22 @@ class Partial(Operator):
     def order(self) -> int:
         return len(self.axes)
 
-    @property
-    def frame(self) -> Hashable:
-        distinct = tuple(sorted(set(self.axes)))
-        return ("axis", distinct) if len(distinct) == 1 else ("mixed", self.axes)
+    def shares_directions(self, other: Operator) -> bool:
+        if not isinstance(other, Partial):
+            return False
+        return other.axes == self.axes or len({*self.axes, *other.axes}) == 1
 
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        if self.axes[-1] >= domain.coordinates:
-            raise InputError(
-                f"Partial{self.axes} names coordinate {self.axes[-1]}; a point has {domain.coordinates} (from 0)"
-            )
+    def directions(self, place: Place) -> Decomposition:
+        coordinates = place.x.shape[0]
+        if self.axes[-1] >= coordinates:
+            raise InputError(f"Partial{self.axes} names coordinate {self.axes[-1]}; a point has {coordinates} (from 0)")
         axes = sorted(set(self.axes))
         directions, weights = polarise(tuple(self.axes.count(axis) for axis in axes))
         indices = np.tile(axes, (len(directions), 1))
         return Decomposition(Sparse(jnp.asarray(indices), jnp.asarray(directions)), jnp.asarray(weights))
 
 
-class TimeDerivative(Operator):
+class TimeDerivative(OwnDirections):
     """∂ᵏu/∂tᵏ on a TimeCylinder, whose last coordinate is time."""
 
     times: int = eqx.field(static=True, default=1)
@@ -237,39 +245,11 @@ class TimeDerivative(Operator):
     def order(self) -> int:
         return self.times
 
-    @property
-    def frame(self) -> Hashable:
-        return "time"
+    def shares_directions(self, other: Operator) -> bool:
+        return isinstance(other, TimeDerivative)
 
-    def decompose(
-        self, estimator: Estimator, domain: Domain, x: Point, mu: Named, key: Key, weight: Weight = None
-    ) -> Decomposition:
-        if not isinstance(domain, TimeCylinder):
-            raise InputError(
-                f"TimeDerivative needs a time coordinate; use TimeCylinder({type(domain).__name__}(...), T)"
-            )
-        return along_axes(jnp.asarray([domain.coordinates - 1]), jnp.ones(1))
-
-
-def _view(domain: Domain, weight: Weight, x: Point) -> View | None:
-    """The space coordinates of lift and point."""
-    return None if weight is None else View(weight[: domain.dimension], x[: domain.dimension])
-
-
-def polarise(multi_index: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Directions h and weights w with Σ_j w_j Dᴷu[h_j, ..., h_j] = ∂^α u: Kan's formula, parallel terms merged."""
-    order = sum(multi_index)
-    merged: dict[tuple[int, ...], Fraction] = {}
-    for k in itertools.product(*[range(a + 1) for a in multi_index]):
-        h = tuple(a - 2 * b for a, b in zip(multi_index, k, strict=True))
-        length = math.gcd(*h)
-        if length == 0:
-            continue
-        leading = next(entry for entry in h if entry)
-        signed_length = length if leading > 0 else -length
-        primitive = tuple(entry // signed_length for entry in h)
-        binomials = math.prod(math.comb(a, b) for a, b in zip(multi_index, k, strict=True))
-        weight = Fraction((-1) ** sum(k) * binomials, 2**order * math.factorial(order))
-        merged[primitive] = merged.get(primitive, Fraction(0)) + weight * signed_length**order
-    kept = {direction: weight for direction, weight in merged.items() if weight}
-    return np.array(list(kept), dtype=float), np.array([float(weight) for weight in kept.values()])
+    def directions(self, place: Place) -> Decomposition:
+        time = place.x.shape[0] - 1
+        if time < place.dimension:
+            raise InputError("TimeDerivative needs a time coordinate; use TimeCylinder(space, T), space your domain")
+        return along_axes(jnp.asarray([time]), jnp.ones(1))

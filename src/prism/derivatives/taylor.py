@@ -3,7 +3,7 @@
     f(x + t v_j) = c_0 + c_1(j) t + c_2(j) t² + ...          (normalised: c_k = Dᵏf[v_j, ..., v_j] / k!)
 
 A linear operator of order K needs only the weighted sum Σ_j w_j c_K(j) of the highest coefficient, and every
-rule is linear in it, so that one is carried *collapsed*: one value instead of one a direction.
+rule is linear in it, so that one is carried *collapsed*: one value instead of one per direction.
 """
 
 import abc
@@ -19,7 +19,7 @@ from prism.shapes import Hidden, Vector
 
 
 class Jet(eqx.Module):
-    """c_0, then c_1 ... c_m one a direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j)."""
+    """c_0, then c_1 ... c_m one per direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j)."""
 
     value: Float[Array, "*shape"]
     lower: tuple[Float[Array, "n *shape"], ...]
@@ -78,6 +78,31 @@ def polynomial_jet(value: Array, coefficients: Sequence[Vector], like: Jet) -> J
     return Jet(value, lower, top, like.weights)
 
 
+def constant_jet(value: Array, order: int, collapsed: bool, weights: Vector) -> Jet:
+    """The jet of a constant."""
+    return linear_jet(value, jnp.zeros((weights.shape[0], *value.shape), value.dtype), order, collapsed, weights)
+
+
+def linear_jet(
+    value: Float[Array, "*shape"], first: Float[Array, "n *shape"], order: int, collapsed: bool, weights: Vector
+) -> Jet:
+    """The jet of a linear function with these derivatives along the directions, to `order`: nothing beyond the first.
+
+    Its last coefficient is collapsed or not.
+    """
+    lower_count = order - 1 if collapsed else order
+    lower = tuple(first if k == 0 else jnp.zeros_like(first) for k in range(lower_count))
+    top = None
+    if collapsed:
+        top = collapse(weights, first) if order == 1 else jnp.zeros_like(value)
+    return Jet(value, lower, top, weights)
+
+
+def point_jet(value: Float[Array, "*shape"]) -> Jet:
+    """The jet of order 0: a value alone."""
+    return Jet(value, (), None, jnp.zeros(0, value.dtype))
+
+
 class Series:
     """Coefficients c_0 ... c_m of one truncated power series, with the arithmetic of polynomials."""
 
@@ -121,7 +146,7 @@ class Activation(eqx.Module):
         """y(z); its first component is σ(z)."""
 
     @abc.abstractmethod
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         """P(y, z)."""
 
     def taylor(self, z: Hidden, order: int) -> tuple[Hidden, ...]:
@@ -129,9 +154,9 @@ class Activation(eqx.Module):
         states = [[start] for start in self.start(z)]
         identity = [z, jnp.ones_like(z), *[jnp.zeros_like(z)] * order]
         for k in range(order):
-            slopes = self.slope(tuple(Series(state) for state in states), Series(identity[: k + 1]))
-            for state, slope in zip(states, slopes, strict=True):
-                state.append(slope.coefficients[k] / (k + 1))
+            derivatives = self.derivative(tuple(Series(state) for state in states), Series(identity[: k + 1]))
+            for state, derivative in zip(states, derivatives, strict=True):
+                state.append(derivative.coefficients[k] / (k + 1))
         return tuple(states[0])
 
     def push(self, jet: Jet) -> Jet:
@@ -166,7 +191,7 @@ class Tanh(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return (jnp.tanh(z),)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         return (1.0 - y[0] * y[0],)
 
 
@@ -176,7 +201,7 @@ class Sin(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return jnp.sin(z), jnp.cos(z)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         return y[1], -y[0]
 
 
@@ -186,7 +211,7 @@ class Sigmoid(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return (jax.nn.sigmoid(z),)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         return (y[0] * (1.0 - y[0]),)
 
 
@@ -196,7 +221,7 @@ class Softplus(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return jax.nn.softplus(z), jax.nn.sigmoid(z)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         return y[1], y[1] * (1.0 - y[1])
 
 
@@ -206,7 +231,7 @@ class Swish(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return z * jax.nn.sigmoid(z), jax.nn.sigmoid(z)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         decay = y[1] * (1.0 - y[1])
         return y[1] + z * decay, decay
 
@@ -217,5 +242,10 @@ class Bump(Activation):
     def start(self, z: Hidden) -> tuple[Hidden, ...]:
         return (jnp.exp(-z * z / 2),)
 
-    def slope(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         return (-(z * y[0]),)
+
+
+ACTIVATIONS: dict[str, type[Activation]] = {
+    kind.__name__.lower(): kind for kind in (Tanh, Sin, Sigmoid, Softplus, Swish, Bump)
+}

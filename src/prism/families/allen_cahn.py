@@ -1,8 +1,7 @@
 """Δu + μ₁u − μ₂u³ = f."""
 
 from prism.families.two_body import TwoBodyFamily
-from prism.problem.parameters import Named
-from prism.shapes import Scalar
+from prism.shapes import Named, Scalar
 
 
 class AllenCahn(TwoBodyFamily):

@@ -19,8 +19,8 @@ from prism.errors import InputError
 from prism.problem.constraints import Constraint, HardConstraint
 from prism.problem.domains import TimeCylinder, WholeSpace
 from prism.problem.family import Family
-from prism.problem.parameters import Named, ParameterSpace
-from prism.shapes import Key, Point, Scalar
+from prism.problem.parameters import ParameterSpace
+from prism.shapes import Key, Named, Point, Scalar
 
 
 class EvolutionFamily(Family):
@@ -50,11 +50,7 @@ class EvolutionFamily(Family):
 
     @abc.abstractmethod
     def rate(self, mu: Named) -> Scalar:
-        """λ(μ)."""
-
-    @property
-    def fastest(self) -> float:
-        return float(self.rate(self.parameters.named(jnp.asarray(self.parameters.highs, dtype=float))))
+        """λ(μ), the rate at which u changes."""
 
     def initial(self, x: Point, mu: Named) -> Scalar:
         """u₀(x; μ) at the place of (x, t)."""

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from prism.derivatives.operators import Laplacian, Operator, TimeDerivative
 from prism.families.evolution import EvolutionFamily
 from prism.problem.family import Derivatives
-from prism.problem.parameters import Named, ParameterSpace, Uniform
-from prism.shapes import Point, Scalar
+from prism.problem.parameters import ParameterSpace, Uniform
+from prism.shapes import Named, Point, Scalar
 
 
 class Reaction(EvolutionFamily):

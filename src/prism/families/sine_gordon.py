@@ -3,8 +3,7 @@
 import jax.numpy as jnp
 
 from prism.families.two_body import TwoBodyFamily
-from prism.problem.parameters import Named
-from prism.shapes import Scalar
+from prism.shapes import Named, Scalar
 
 
 class SineGordon(TwoBodyFamily):

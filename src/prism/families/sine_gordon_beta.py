@@ -5,8 +5,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from prism.families.two_body import TwoBodyFamily
-from prism.problem.parameters import LogUniform, Named, ParameterSpace
-from prism.shapes import Scalar
+from prism.problem.parameters import LogUniform, ParameterSpace
+from prism.shapes import Named, Scalar
 
 
 class SineGordonBeta(TwoBodyFamily):

@@ -20,8 +20,8 @@ from prism.numerics.elementary import sin_cos
 from prism.problem.constraints import Constraint, vanishing
 from prism.problem.domains import Ball
 from prism.problem.family import Derivatives, Family
-from prism.problem.parameters import Named, ParameterSpace, Uniform
-from prism.shapes import Key, Point, Scalar, Vector
+from prism.problem.parameters import ParameterSpace, Uniform
+from prism.shapes import Key, Named, Point, Scalar, Vector
 
 
 class TwoBody(eqx.Module):
@@ -72,8 +72,8 @@ class TwoBody(eqx.Module):
 
     def tangent(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
         """S(0) + x·∇S(0), the affine part."""
-        value, slope = jax.jvp(lambda z: self.value(z, omega1, omega2), (jnp.zeros_like(x),), (x,))
-        return value + slope
+        value, linear = jax.jvp(lambda z: self.value(z, omega1, omega2), (jnp.zeros_like(x),), (x,))
+        return value + linear
 
 
 class TwoBodyFamily(Family):

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Directions
-from prism.derivatives.taylor import Jet, collapse
-from prism.shapes import Hidden, Key, Point, Vector
+from prism.derivatives.taylor import Jet, linear_jet, point_jet
+from prism.numerics.keys import Purpose, child
+from prism.shapes import Hidden, Key, Point
 
 
 class Lifted(eqx.Module):
-    """z, and v_j W for each bundle of directions: all that the rest of the network sees of a point."""
+    """z, and v_j W for the directions of each frame: all that the rest of the network sees of a point."""
 
     value: Hidden
     firsts: tuple[Float[Array, "_ width"], ...]
@@ -40,8 +41,8 @@ class Lift(eqx.Module):
         measured to learn more slowly (docs/results.md). With a deviation for clocks a quarter of the channels begin as
         z = c t, c ~ N(0, deviation²), and the others without the last coordinate, which is time.
         """
-        weight = jax.random.normal(key, (coordinates, width)) / coordinates**0.5
-        bias = bias_deviation * jax.random.normal(jax.random.fold_in(key, 1), (width,))
+        weight = jax.random.normal(child(key, Purpose.WEIGHTS), (coordinates, width)) / coordinates**0.5
+        bias = bias_deviation * jax.random.normal(child(key, Purpose.LIFT_BIAS), (width,))
         if clock_deviation is not None:
             clock = jnp.arange(width) < max(1, width // 4)
             time = clock_deviation * coordinates**0.5 * weight[-1]
@@ -56,29 +57,15 @@ class Lift(eqx.Module):
     def __call__(self, x: Point) -> Hidden:
         return x @ self.weight + self.bias
 
-    def lifted(self, x: Point, bundles: Sequence[Directions]) -> Lifted:
-        return Lifted(self(x), tuple(directions.through(self.weight) for directions in bundles))
+    def lifted(self, x: Point, directions: Sequence[Directions]) -> Lifted:
+        """The point and the directions of each frame, lifted."""
+        return Lifted(self(x), tuple(bundle.through(self.weight) for bundle in directions))
 
     def jet(self, x: Point, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
         """The jet of z to `order`, whose last coefficient is collapsed or not."""
-        return hidden_jet(
-            self(x), decomposition.directions.through(self.weight), decomposition.weights, order, collapsed
-        )
+        first = decomposition.directions.through(self.weight)
+        return linear_jet(self(x), first, order, collapsed, decomposition.weights)
 
     def point(self, x: Point) -> Jet:
         """The jet of order 0: the value alone."""
         return point_jet(self(x))
-
-
-def hidden_jet(value: Hidden, first: Float[Array, "n width"], weights: Vector, order: int, collapsed: bool) -> Jet:
-    """The jet of z:  z_1(j) = v_j W, nothing beyond."""
-    lower_count = order - 1 if collapsed else order
-    lower = tuple(first if k == 0 else jnp.zeros_like(first) for k in range(lower_count))
-    top = None
-    if collapsed:
-        top = collapse(weights, first) if order == 1 else jnp.zeros_like(value)
-    return Jet(value, lower, top, weights)
-
-
-def point_jet(value: Hidden) -> Jet:
-    return Jet(value, (), None, jnp.zeros(0, value.dtype))

@@ -7,12 +7,12 @@ import itertools
 from collections.abc import Sequence
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.taylor import Activation, Jet
 from prism.networks.modulation import Modulation, glorot
+from prism.numerics.keys import Purpose, child, items
 from prism.shapes import Hidden, Key, Matrices, Vectors
 
 
@@ -29,10 +29,11 @@ class Manifold(eqx.Module):
     @staticmethod
     def create(widths: Sequence[int], activation: Activation, key: Key, linear_lift: bool = False) -> "Manifold":
         """`widths` of the activated layers, the lift's width first."""
-        keys = jax.random.split(key, len(widths))
-        weights = tuple(glorot(k, b, a) for k, (a, b) in zip(keys, itertools.pairwise(widths), strict=False))
+        keys, sizes = items(child(key, Purpose.WEIGHTS), len(widths) - 1), itertools.pairwise(widths)
+        weights = tuple(glorot(k, b, a) for k, (a, b) in zip(keys, sizes, strict=True))
         biases = tuple(jnp.zeros(width) for width in widths[1:])
-        return Manifold(weights, biases, glorot(keys[-1], widths[-1], 1)[:, 0], jnp.zeros(()), activation, linear_lift)
+        readout = glorot(child(key, Purpose.READOUT), widths[-1], 1)[:, 0]
+        return Manifold(weights, biases, readout, jnp.zeros(()), activation, linear_lift)
 
     def __call__(self, jet: Jet, modulations: Sequence[Modulation]) -> Jet:
         jet = modulations[0].push(jet)

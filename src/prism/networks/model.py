@@ -15,6 +15,7 @@ from prism.derivatives.taylor import Activation, Jet, Tanh
 from prism.networks.lift import Lift
 from prism.networks.manifold import Manifold
 from prism.networks.modulation import FILM, HyperGenerator, Modulation, ModulationSettings
+from prism.numerics.keys import Purpose, child
 from prism.problem.domains import Domain
 from prism.problem.parameters import ParameterSpace
 from prism.shapes import Key, Parameter, Point, Scalar
@@ -52,31 +53,29 @@ class Model(eqx.Module):
 
     @staticmethod
     def create(architecture: Architecture, domain: Domain, parameters: ParameterSpace, key: Key) -> "Model":
-        lift_key, manifold_key, generator_key = jax.random.split(key, 3)
         widths = (architecture.lift_width, *[architecture.width] * (architecture.depth - 1))
         hidden = [architecture.generator_width] * architecture.generator_depth
         return Model(
             Lift.create(
                 domain.coordinates,
                 architecture.lift_width,
-                lift_key,
+                child(key, Purpose.LIFT),
                 architecture.affine,
                 architecture.lift_bias,
                 architecture.clocks,
             ),
-            Manifold.create(widths, architecture.activation, manifold_key, architecture.linear_lift),
+            Manifold.create(widths, architecture.activation, child(key, Purpose.MANIFOLD), architecture.linear_lift),
             HyperGenerator.create(
-                parameters.size, widths, architecture.modulation, hidden, generator_key, architecture.affine
+                parameters.size,
+                widths,
+                architecture.modulation,
+                hidden,
+                child(key, Purpose.GENERATOR),
+                architecture.affine,
             ),
             jnp.ones(()),
             parameters,
         )
-
-    @staticmethod
-    def silent(domain: Domain, parameters: ParameterSpace) -> "Model":
-        """The smallest network, which is zero everywhere."""
-        smallest = Architecture(1, 1, 1, 1, 1, affine=0)
-        return Model.create(smallest, domain, parameters, jax.random.key(0)).constant(jnp.zeros(()))
 
     def modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.generator(self.parameters.standardise(mu))
@@ -91,16 +90,16 @@ class Model(eqx.Module):
 
     def constant(self, value: Scalar) -> "Model":
         """The network that is amplitude · value everywhere."""
-        outputs = lambda m: [m.manifold.readout, m.generator.slope_head, m.generator.slope_offset]
-        there = lambda m: [leaf for leaf in outputs(m) if leaf is not None]
-        silent = eqx.tree_at(there, self, replace_fn=jnp.zeros_like)
-        return eqx.tree_at(lambda m: m.manifold.offset, silent, value)
+        outputs = lambda m: [m.manifold.readout, m.generator.affine_head, m.generator.affine_offset]
+        present = lambda m: [leaf for leaf in outputs(m) if leaf is not None]
+        zero = eqx.tree_at(present, self, replace_fn=jnp.zeros_like)
+        return eqx.tree_at(lambda m: m.manifold.offset, zero, value)
 
     def read(self, lifted: Jet, mu: Parameter) -> Jet:
         """The jet of N from that of z."""
         amplitude, width = jax.lax.stop_gradient(self.amplitude), self.generator.widths[0]
         network = self.manifold(lifted.map_linear(lambda z: z[:width]), self.modulation(mu))
-        slope = self.generator.slope(self.parameters.standardise(mu))
-        if slope is not None:
-            network = network + lifted.map_linear(lambda z: z[width:] @ slope)
+        q = self.generator.affine_weights(self.parameters.standardise(mu))
+        if q is not None:
+            network = network + lifted.map_linear(lambda z: z[width:] @ q)
         return network.map_linear(lambda value: amplitude * value)

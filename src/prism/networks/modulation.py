@@ -9,7 +9,7 @@ one module.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.taylor import Jet
+from prism.numerics.keys import Purpose, child, items
 from prism.shapes import Hidden, Key, Matrices, Parameter, Vectors
 
 
@@ -27,15 +28,19 @@ class ModulationSettings:
     scale: bool = True
     shift: bool = True
     starts_at_identity: bool = True
+    meaning: str = field(default="", compare=False)
 
 
-FILM = ModulationSettings()
-SCALE = ModulationSettings(shift=False)
-SHIFT = ModulationSettings(scale=False)
-CONCAT = ModulationSettings(scale=False, starts_at_identity=False)
+FILM = ModulationSettings(meaning="γ(μ) ⊙ z + β(μ)")
+SCALE = ModulationSettings(shift=False, meaning="γ(μ) ⊙ z")
+SHIFT = ModulationSettings(scale=False, meaning="z + β(μ)")
+CONCAT = ModulationSettings(
+    scale=False, starts_at_identity=False, meaning="μ's embedding added in every layer, the naive baseline"
+)
 """μ's embedding, through a matrix of its own, added in every hidden layer (the paper's naive baseline, P²INN)."""
-NONE = ModulationSettings(scale=False, shift=False)
+NONE = ModulationSettings(scale=False, shift=False, meaning="blind to μ")
 """The fixed-parameter network, blind to μ."""
+MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
 
 class Modulation(eqx.Module):
@@ -59,8 +64,8 @@ class HyperGenerator(eqx.Module):
     biases: Vectors
     scale_head: Float[Array, "embedding widths"] | None
     shift_head: Float[Array, "embedding widths"] | None
-    slope_head: Float[Array, "embedding affine"] | None
-    slope_offset: Float[Array, "affine"] | None
+    affine_head: Float[Array, "embedding affine"] | None
+    affine_offset: Float[Array, "affine"] | None
     widths: tuple[int, ...] = eqx.field(static=True)
 
     @staticmethod
@@ -73,23 +78,23 @@ class HyperGenerator(eqx.Module):
         affine: int = 0,
     ) -> "HyperGenerator":
         """`widths` of the modulated layers; `hidden` widths of the generator's own; `affine` channels of the lift."""
-        keys = jax.random.split(key, len(hidden) + 3)
-        sizes = itertools.pairwise((parameters, *hidden))
-        weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=False))
+        keys, sizes = items(child(key, Purpose.WEIGHTS), len(hidden)), itertools.pairwise((parameters, *hidden))
+        weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=True))
         embedding, total = hidden[-1], sum(widths)
 
-        def head(present: bool, head_key: Key):
+        def head(present: bool, purpose: Purpose):
             if not present:
                 return None
             zero = jnp.zeros((embedding, total))
-            return zero if settings.starts_at_identity else glorot(head_key, embedding, total)
+            return zero if settings.starts_at_identity else glorot(child(key, purpose), embedding, total)
 
-        scale_head, shift_head = head(settings.scale, keys[-3]), head(settings.shift, keys[-2])
+        scale_head = head(settings.scale, Purpose.SCALE_HEAD)
+        shift_head = head(settings.shift, Purpose.SHIFT_HEAD)
         biases = tuple(jnp.zeros(width) for width in hidden)
         sees_mu = affine > 0 and (settings.scale or settings.shift)
-        slope_head = glorot(keys[-1], embedding, affine) if sees_mu else None
-        slope_offset = jnp.zeros(affine).at[0].set(1.0) if affine else None
-        return HyperGenerator(weights, biases, scale_head, shift_head, slope_head, slope_offset, tuple(widths))
+        affine_head = glorot(child(key, Purpose.AFFINE_HEAD), embedding, affine) if sees_mu else None
+        affine_offset = jnp.zeros(affine).at[0].set(1.0) if affine else None
+        return HyperGenerator(weights, biases, scale_head, shift_head, affine_head, affine_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
         if self.scale_head is None and self.shift_head is None:
@@ -99,11 +104,11 @@ class HyperGenerator(eqx.Module):
         betas = self._split(self.shift_head, embedding, 0.0)
         return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
 
-    def slope(self, mu: Parameter) -> Float[Array, "affine"] | None:
+    def affine_weights(self, mu: Parameter) -> Float[Array, "affine"] | None:
         """q(μ) = q₀ + embedding·Q, whose first entry starts near one; None without affine channels."""
-        if self.slope_offset is None or self.slope_head is None:
-            return self.slope_offset
-        return self.slope_offset + self.embed(mu) @ self.slope_head
+        if self.affine_offset is None or self.affine_head is None:
+            return self.affine_offset
+        return self.affine_offset + self.embed(mu) @ self.affine_head
 
     def embed(self, mu: Parameter) -> Hidden:
         embedding = mu

@@ -1,7 +1,7 @@
 """The numbers of a network that fine-tuning may change at one μ, all of them behind the lift.
 
-A part is a tree of changes that starts at zero. While it is tuned, the network keeps what is frozen apart from what is
-not, so that the frozen side is computed once; when it is done, the changes go into ordinary weights.
+A change is a tree of arrays that starts at zero. While it is tuned, the network keeps what is frozen apart from what is
+not, so that the frozen side is computed once; at the end the changes go into ordinary weights.
 """
 
 import abc
@@ -16,8 +16,8 @@ from prism.networks.modulation import HyperGenerator, Modulation
 from prism.shapes import Parameter, Vector
 
 
-class Part(eqx.Module):
-    """Some numbers of a network."""
+class Tunable(eqx.Module):
+    """Some numbers of a network, and how a change of them enters it."""
 
     @abc.abstractmethod
     def start(self, model: Model) -> Any:
@@ -50,7 +50,7 @@ class Factored(eqx.Module):
         return (self.left * self.diagonal[None]) @ self.right.T
 
 
-class Diagonals(Part):
+class Diagonals(Tunable):
     """The singular values of the manifold's matrices, W = U diag(σ ∘ (1 + θ)) Vᵀ: the paper's choice."""
 
     def start(self, model: Model) -> tuple[Vector, ...]:
@@ -69,37 +69,38 @@ class Diagonals(Part):
         return tuple(Factored(left, values * (1.0 + theta), right.T) for (left, values, right), theta in pairs)
 
 
-class Held(eqx.Module):
-    """A generator's answer at one μ."""
+class FixedGenerator(eqx.Module):
+    """A generator's answer at one μ, whatever it is asked."""
 
     modulations: tuple[Modulation, ...]
-    held_slope: Vector | None
+    affine: Vector | None
     widths: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.modulations
 
-    def slope(self, mu: Parameter) -> Vector | None:
-        return self.held_slope
+    def affine_weights(self, mu: Parameter) -> Vector | None:
+        return self.affine
 
 
-class Modulators(Part):
-    """γ and β at this μ of every layer behind the first, and the slope q of the affine part."""
+class Modulators(Tunable):
+    """γ and β at this μ of every layer behind the first, and the weights q of the affine part."""
 
-    def start(self, model: Model) -> Held:
+    def start(self, model: Model) -> FixedGenerator:
         _, *rest = model.modulation(model.parameters.middle())
-        nothing = lambda held: None if held is None else jnp.zeros_like(held)
-        still = [Modulation(nothing(layer.gamma), nothing(layer.beta)) for layer in rest]
-        return Held((Modulation(None, None), *still), nothing(model.generator.slope_offset), model.generator.widths)
+        zero = lambda array: None if array is None else jnp.zeros_like(array)
+        unchanged = [Modulation(zero(layer.gamma), zero(layer.beta)) for layer in rest]
+        affine = zero(model.generator.affine_offset)
+        return FixedGenerator((Modulation(None, None), *unchanged), affine, model.generator.widths)
 
-    def apply(self, model: Model, mu: Parameter, change: Held) -> Model:
+    def apply(self, model: Model, mu: Parameter, change: FixedGenerator) -> Model:
         standard = model.parameters.standardise(mu)
         pairs = zip(model.generator(standard), change.modulations, strict=True)
         layers = tuple(Modulation(_moved(old.gamma, new.gamma), _moved(old.beta, new.beta)) for old, new in pairs)
-        slope = _moved(model.generator.slope(standard), change.held_slope)
-        return eqx.tree_at(lambda m: m.generator, model, Held(layers, slope, change.widths))
+        affine = _moved(model.generator.affine_weights(standard), change.affine)
+        return eqx.tree_at(lambda m: m.generator, model, FixedGenerator(layers, affine, change.widths))
 
-    def settle(self, model: Model, mu: Parameter, change: Held) -> Model:
+    def settle(self, model: Model, mu: Parameter, change: FixedGenerator) -> Model:
         """A head H becomes H + e θᵀ/|e|², e the embedding of μ: the least change that adds θ to its answer there."""
         generator = model.generator
         embedding = generator.embed(model.parameters.standardise(mu))
@@ -116,14 +117,14 @@ class Modulators(Part):
             generator.biases,
             turned(generator.scale_head, [layer.gamma for layer in change.modulations]),
             turned(generator.shift_head, [layer.beta for layer in change.modulations]),
-            generator.slope_head,
-            _moved(generator.slope_offset, change.held_slope),
+            generator.affine_head,
+            _moved(generator.affine_offset, change.affine),
             generator.widths,
         )
         return eqx.tree_at(lambda m: m.generator, model, settled)
 
 
-class LastLayer(Part):
+class LastLayer(Tunable):
     """The readout and its offset."""
 
     def start(self, model: Model) -> tuple[Vector, Array]:

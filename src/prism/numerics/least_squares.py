@@ -95,9 +95,8 @@ class Levenberg(eqx.Module):
         eased, raised = self.damping * self._damping_factor(proposed, errors), self.damping * self.growth
         better = xp.asarray((cost < self.cost) & xp.all(xp.isfinite(jacobian), axis=(-2, -1)))
 
-        def chosen(new: Any, old: Any) -> Any:
-            return xp.where(better.reshape(better.shape + (1,) * (old.ndim - better.ndim)), new, old)
-
+        per_search = lambda flags, rank: flags.reshape(flags.shape + (1,) * (rank - flags.ndim))
+        chosen = lambda new, old: xp.where(per_search(better, old.ndim), new, old)
         return Levenberg(
             unknowns=chosen(proposed, self.unknowns),
             errors=chosen(errors, self.errors),

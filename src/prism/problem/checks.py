@@ -1,23 +1,34 @@
 """A mistake in a family is named when it is built or first traced, in seconds, not met as a wrong answer."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
+from prism.derivatives.directions import Decomposition
 from prism.derivatives.estimators import Coordinates, Estimator, Exact
 from prism.derivatives.operators import Operator
+from prism.derivatives.taylor import Jet, constant_jet, point_jet, polynomial_jet
 from prism.errors import InputError
-from prism.networks.model import Architecture, Model
-from prism.networks.modulation import NONE
-from prism.objective.residuals import constrained_constant, residual
-from prism.problem.conditions import Observed, Prescribed
+from prism.numerics.keys import Purpose, child, item, items
 from prism.problem.constraints import Constraint
 from prism.problem.domains import Domain
 from prism.problem.family import Derivatives, Family
 from prism.problem.parameters import ParameterSpace
-from prism.shapes import Key, Parameter, Scalar
+from prism.problem.terms import (
+    Frame,
+    constrained_value,
+    decompositions,
+    derivatives,
+    draw_directions,
+    place_at,
+    sample_pair,
+)
+from prism.shapes import Key, Parameter, Point, Scalar, Vector
 
 PAIRS = 8
 """Random pairs of a point and a parameter at which a family is tried."""
@@ -81,7 +92,7 @@ def _check_trace(family: Family, key: Key) -> set[str]:
     number = jnp.zeros(())
     terms = dict.fromkeys(family.terms, number)
     _check_scalar(f"residual of {_name(family)}", traced, x, mu, number, terms)
-    constrained = lambda x, mu: constrained_constant(family, x, mu, number)
+    constrained = lambda x, mu: constrained_value(family, number, x, mu)
     _check_scalar(f"constraint of {_name(family)}", constrained, x, mu)
     if family.has_exact:
         exact = lambda x, mu: jnp.asarray(family.exact(x, family.parameters.named(mu)))
@@ -107,34 +118,62 @@ def _check_scalar(what: str, function, *arguments) -> None:
 
 def _check_values(family: Family, key: Key) -> None:
     """Finite values at random pairs, and a residual that every parameter moves."""
-    architecture = Architecture(8, 8, 2, 8, 1, modulation=NONE, affine=1)
-    estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
-    source = getattr(family, "source", None)
-
-    def look(pair_key: Key):
-        x, mu = family.domain.sample(pair_key), family.parameters.sample(pair_key)
-        model = Model.create(architecture, family.domain, family.parameters, key)
-        prescribed = [c for c in family.conditions.values() if isinstance(c, Prescribed)]
-        places = [(c.value, c.domain.sample(pair_key)) for c in prescribed]
-
-        def at(m: Parameter):
-            named = family.parameters.named(m)
-            r = residual(model, family, estimator, x, m, key)
-            return jnp.stack([r, *(jnp.asarray(value(place, named)) for value, place in places)])
-
-        found = None if source is None else source(x, family.parameters.named(mu))
-        return mu, found, at(mu), jax.jacfwd(at)(mu)
-
-    parameters, sources, values, slopes = jax.jit(jax.vmap(look))(jax.random.split(key, PAIRS))
+    parameters, sources, values, sensitivities = jax.jit(lambda keys: jax.vmap(lambda k: _look(family, k))(keys))(
+        items(key, PAIRS)
+    )
     if sources is not None:
         _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))
     _check_finite(family, "residual", np.asarray(values), np.asarray(parameters))
-    for name, column in zip(family.parameters.names, np.asarray(slopes).T, strict=True):
-        if np.all(column == 0.0) and not any(isinstance(c, Observed) for c in family.conditions.values()):
+    for name, column in zip(family.parameters.names, np.asarray(sensitivities).T, strict=True):
+        if np.all(column == 0.0) and all(condition.at_every_parameter for condition in family.conditions.values()):
             raise InputError(
                 f"{_name(family)} never uses the parameter {name}: its residual does not change with it; "
                 "use it in residual, source or constraint, or take it out of parameters"
             )
+
+
+def _look(family: Family, key: Key) -> tuple[Parameter, Scalar | None, Vector, Float[Array, "values p"]]:
+    """At one random pair: μ, the source, the residual with what the conditions prescribe, and their derivatives by μ.
+
+    The residual is that of a wave N, whose jets are known in closed form: no network is compiled for it.
+    """
+    x, mu = sample_pair(family, key)
+    prescribed = [condition for condition in family.conditions.values() if condition.at_every_parameter]
+    estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
+    draws = draw_directions(family, estimator, place_at(family, x, mu, None), child(key, Purpose.DIRECTIONS))
+
+    def at(m: Parameter) -> Vector:
+        place = place_at(family, x, m, None)
+        u = derivatives(family, decompositions(family, draws, place), Wave(x), place)
+        keys = [item(child(key, Purpose.CONDITIONS), number) for number in range(len(prescribed))]
+        targets = [c.draw_at(m, family.parameters, k).value for c, k in zip(prescribed, keys, strict=True)]
+        return jnp.stack([family.residual(u, x, place.mu), *targets])
+
+    source = getattr(family, "source", None)
+    found = None if source is None else source(x, family.parameters.named(mu))
+    return mu, found, at(mu), jax.jacfwd(at)(mu)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """N(x) = sin(1 + Σx/√d), none of whose derivatives vanish:  along v  c_k = (Σv/√d)ᵏ sin(... + kπ/2) / k!."""
+
+    x: Point
+
+    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
+        like = constant_jet(self._phase, frame.order, frame.collapsed, part.weights)
+        steps = part.directions.inner(jnp.full_like(self.x, self.x.shape[0] ** -0.5))
+        coefficients = [
+            steps**k * jnp.sin(self._phase + k * math.pi / 2) / math.factorial(k) for k in range(1, frame.order + 1)
+        ]
+        return polynomial_jet(jnp.sin(self._phase), coefficients, like)
+
+    def value(self) -> Jet:
+        return point_jet(jnp.sin(self._phase))
+
+    @property
+    def _phase(self) -> Scalar:
+        return 1.0 + jnp.sum(self.x) * self.x.shape[0] ** -0.5
 
 
 def _check_finite(family: Family, what: str, values: np.ndarray, parameters: np.ndarray) -> None:

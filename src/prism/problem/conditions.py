@@ -12,13 +12,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
+from prism.numerics.keys import Purpose, child
 from prism.problem.domains import Domain
-from prism.problem.parameters import Named, ParameterSpace
-from prism.shapes import Key, Parameter, Point, Scalar
+from prism.problem.optional import optional, provides
+from prism.problem.parameters import ParameterSpace
+from prism.shapes import Key, Named, Parameter, Point, Scalar
 
 
-class Wanted(eqx.Module):
-    """Where u is known, and what it is there."""
+class Target(eqx.Module):
+    """A pair (x, μ) where u is known, and its value there."""
 
     x: Point
     mu: Parameter
@@ -26,18 +28,26 @@ class Wanted(eqx.Module):
 
 
 class Condition(eqx.Module):
-    """Values that u should take, a batch of `points` of them a step, weighed by `weight`."""
+    """Values that u should take: `points` of them per step, with `weight` in the loss."""
 
     points: eqx.AbstractVar[int]
     weight: eqx.AbstractVar[float]
 
     @abc.abstractmethod
-    def draw(self, parameters: ParameterSpace, key: Key) -> Wanted:
-        """One pair and the value wanted there."""
+    def draw(self, parameters: ParameterSpace, key: Key) -> Target:
+        """One pair and the value of u there."""
 
-    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Wanted | None:
-        """One pair at this μ; None where the condition says nothing about it."""
-        return None
+    @optional
+    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
+        """One pair at a given μ, where the condition says something about every μ."""
+        raise InputError(
+            f"{type(self).__name__} says nothing about a given μ; define draw_at(self, mu, parameters, key)"
+        )
+
+    @property
+    def at_every_parameter(self) -> bool:
+        """Whether it says something about every μ, as `draw_at` does."""
+        return provides(self, "draw_at")
 
     def __check_init__(self):
         if self.points < 1 or not 0.0 < self.weight < float("inf"):
@@ -54,13 +64,13 @@ class Prescribed(Condition):
     points: int = eqx.field(static=True, default=50)
     weight: float = eqx.field(static=True, default=1.0)
 
-    def draw(self, parameters: ParameterSpace, key: Key) -> Wanted:
-        point_key, parameter_key = jax.random.split(key)
-        return self.draw_at(parameters.sample(parameter_key), parameters, point_key)
+    def draw(self, parameters: ParameterSpace, key: Key) -> Target:
+        mu = parameters.sample(child(key, Purpose.PARAMETERS))
+        return self.draw_at(mu, parameters, child(key, Purpose.POINTS))
 
-    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Wanted:
+    def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
         x = self.domain.sample(key)
-        return Wanted(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
+        return Target(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
 
 
 class Observed(Condition):
@@ -72,6 +82,6 @@ class Observed(Condition):
     points: int = eqx.field(static=True, default=50)
     weight: float = eqx.field(static=True, default=1.0)
 
-    def draw(self, parameters: ParameterSpace, key: Key) -> Wanted:
-        row = jax.random.randint(key, (), 0, self.values.shape[0])
-        return Wanted(self.at[row], self.under[row], self.values[row])
+    def draw(self, parameters: ParameterSpace, key: Key) -> Target:
+        row = jax.random.randint(child(key, Purpose.ROW), (), 0, self.values.shape[0])
+        return Target(self.at[row], self.under[row], self.values[row])

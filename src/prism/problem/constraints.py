@@ -1,11 +1,12 @@
 """Hard conditions  u = a·N + b  that hold for every network N, with the jets of a and b.
 
-A closed form costs nothing per direction; functions of the user's own are differentiated by JAX.
+A closed form costs nothing per direction; functions of the user's own are differentiated by JAX along vectors.
 """
 
 import abc
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -14,9 +15,8 @@ import jax.numpy as jnp
 from prism.derivatives.directions import Directions
 from prism.derivatives.taylor import Jet, polynomial_jet
 from prism.errors import InputError
-from prism.problem.domains import Ball, Domain
-from prism.problem.parameters import Named
-from prism.shapes import Point, Scalar
+from prism.problem.domains import Domain
+from prism.shapes import Named, Point, Scalar
 
 Field = Callable[[Point, Named], Scalar]
 
@@ -24,8 +24,10 @@ Field = Callable[[Point, Named], Scalar]
 class Constraint(eqx.Module):
     """What every candidate u satisfies by its form."""
 
-    radial = False
+    radial: ClassVar[bool] = False
     """Whether it knows x through |x|² alone, so that directions need no more than their products with x."""
+    binding: ClassVar[bool] = True
+    """Whether it fixes u anywhere."""
 
     @abc.abstractmethod
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
@@ -36,6 +38,7 @@ class Free(Constraint):
     """u = N."""
 
     radial = True
+    binding = False
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         return network
@@ -90,8 +93,8 @@ def _derivative(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scal
 
 def vanishing(domain: Domain) -> Constraint:
     """u = 0 on the boundary of the domain."""
-    if isinstance(domain, Ball):
-        return VanishingOnSphere(domain.radius)
+    if domain.ball_radius is not None:
+        return VanishingOnSphere(domain.ball_radius)
     raise InputError(
         f"vanishing() has a closed form on a Ball only; on {type(domain).__name__} give your own "
         "HardConstraint(factor=lambda x, mu: ...)"

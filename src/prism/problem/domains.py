@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import InputError
+from prism.numerics.keys import Purpose, child
 from prism.numerics.random import normals
 from prism.shapes import Key, Point
 
@@ -18,8 +19,18 @@ class Domain(eqx.Module):
 
     @property
     def coordinates(self) -> int:
-        """How many numbers make a point: the space dimensions, and time where there is one."""
+        """How many numbers make a point: the space dimensions, and time, the last, where there is one."""
         return self.dimension
+
+    @property
+    def time_horizon(self) -> float | None:
+        """The T of t in (0, T) where time is the last coordinate of a point; None without time."""
+        return None
+
+    @property
+    def ball_radius(self) -> float | None:
+        """R where the domain is |x| < R; None elsewhere."""
+        return None
 
     @property
     @abc.abstractmethod
@@ -47,15 +58,15 @@ class Ball(Domain):
         _check_positive("radius of a ball", self.radius)
 
     @property
+    def ball_radius(self) -> float:
+        return self.radius
+
+    @property
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
     def sample(self, key: Key) -> Point:
-        direction_key, radius_key = jax.random.split(key)
-        # Without the barrier XLA computes every normal twice: for the norm, and again for the point.
-        direction = jax.lax.optimization_barrier(normals(direction_key, self.dimension))
-        radius = self.radius * jax.random.uniform(radius_key)
-        return direction * (radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+        return self.radius * jax.random.uniform(child(key, Purpose.RADIUS)) * unit_vector(key, self.dimension)
 
 
 class Sphere(Domain):
@@ -73,8 +84,7 @@ class Sphere(Domain):
         return -self.radius, self.radius
 
     def sample(self, key: Key) -> Point:
-        direction = jax.lax.optimization_barrier(normals(key, self.dimension))
-        return direction * (self.radius * jax.lax.rsqrt(jnp.sum(direction * direction)))
+        return self.radius * unit_vector(key, self.dimension)
 
 
 class Cube(Domain):
@@ -93,7 +103,7 @@ class Cube(Domain):
         return self.low, self.high
 
     def sample(self, key: Key) -> Point:
-        return jax.random.uniform(key, (self.dimension,), minval=self.low, maxval=self.high)
+        return jax.random.uniform(child(key, Purpose.SPACE), (self.dimension,), minval=self.low, maxval=self.high)
 
 
 class WholeSpace(Domain):
@@ -111,7 +121,7 @@ class WholeSpace(Domain):
         return -3.0 * self.deviation, 3.0 * self.deviation
 
     def sample(self, key: Key) -> Point:
-        return self.deviation * normals(key, self.dimension)
+        return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
 
 
 class TimeCylinder(Domain):
@@ -122,6 +132,10 @@ class TimeCylinder(Domain):
 
     def __check_init__(self):
         _check_positive("horizon of a time cylinder", self.horizon)
+
+    @property
+    def time_horizon(self) -> float:
+        return self.horizon
 
     @property
     def dimension(self) -> int:
@@ -139,9 +153,8 @@ class TimeCylinder(Domain):
         return jnp.append(self.space.centre(), self.horizon / 2)
 
     def sample(self, key: Key) -> Point:
-        space_key, time_key = jax.random.split(key)
-        time = self.horizon * jax.random.uniform(time_key, (1,))
-        return jnp.concatenate([self.space.sample(space_key), time])
+        time = self.horizon * jax.random.uniform(child(key, Purpose.TIME), (1,))
+        return jnp.concatenate([self.space.sample(child(key, Purpose.SPACE)), time])
 
 
 class AtTime(Domain):
@@ -162,8 +175,18 @@ class AtTime(Domain):
     def bounds(self) -> tuple[float, float]:
         return self.cylinder.bounds
 
+    def centre(self) -> Point:
+        return self.cylinder.centre().at[-1].set(self.time)
+
     def sample(self, key: Key) -> Point:
         return self.cylinder.sample(key).at[-1].set(self.time)
+
+
+def unit_vector(key: Key, dimension: int) -> Point:
+    """A direction, uniform on the unit sphere."""
+    # Without the barrier XLA computes every normal twice: for the norm, and again for the vector.
+    vector = jax.lax.optimization_barrier(normals(child(key, Purpose.ORIENTATION), dimension))
+    return vector * jax.lax.rsqrt(jnp.sum(vector * vector))
 
 
 def _check_dimension(dimension: int) -> None:

@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 
 from prism.derivatives.operators import Operator
 from prism.errors import InputError, UnknownName
 from prism.problem.conditions import Condition
 from prism.problem.constraints import Constraint, Free
 from prism.problem.domains import Domain
-from prism.problem.parameters import Named, ParameterSpace
-from prism.shapes import Point, Scalar
+from prism.problem.optional import optional, provides
+from prism.problem.parameters import ParameterSpace
+from prism.shapes import Named, Point, Scalar
 
 
 class Derivatives:
@@ -33,8 +35,8 @@ class Family(eqx.Module):
     """F(u, Du, ...; x, μ) = 0 on a domain, for every μ of a parameter space.
 
     A subclass gives `domain` (a field), `parameters`, `terms` and `residual`, all at one point and for one μ;
-    `constraint` where u is known on the boundary by its form, `conditions` where it is asked for softly; `source` and
-    `exact` where they exist.
+    `constraint` where u is known on the boundary by its form, `conditions` where it is asked for softly; `source`,
+    `exact`, `affine` and `rate` where they are known.
     """
 
     domain: ClassVar[Domain]
@@ -50,23 +52,26 @@ class Family(eqx.Module):
         """What holds for every candidate by its form."""
         return Free()
 
+    @optional
     def exact(self, x: Point, mu: Named) -> Scalar:
         """The solution, where it is known."""
         raise InputError(f"{type(self).__name__} has no exact solution; define exact(self, x, mu)")
 
+    @optional
     def affine(self, x: Point, mu: Named) -> Scalar:
-        """The best-known answer that is affine in x up to the constraint, a baseline, where it is known."""
-        raise InputError(f"{type(self).__name__} has no affine baseline")
+        """A first-order answer that errors are compared with, where there is one."""
+        raise InputError(f"{type(self).__name__} has no affine answer; define affine(self, x, mu)")
 
-    @property
-    def fastest(self) -> float:
-        """The highest rate at which u changes with time, over the parameters: the lift's first frequencies."""
-        return 1.0
+    def rate(self, mu: Named) -> Scalar:
+        """How fast u changes with time: the inverse of the time in which it does."""
+        return jnp.ones(())
 
     @property
     def has_exact(self) -> bool:
-        return type(self).exact is not Family.exact
+        """Whether the solution is known."""
+        return provides(self, "exact")
 
     @property
     def has_affine(self) -> bool:
-        return type(self).affine is not Family.affine
+        """Whether there is a first-order answer."""
+        return provides(self, "affine")

@@ -6,6 +6,7 @@ People read and type names (`mu.mu1`); inside, μ is one array in the order of t
 import abc
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,22 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.errors import InputError, UnknownName
-from prism.shapes import Key, Parameter, Scalar
-
-
-class Named:
-    """The coordinates of one μ under their names: `mu.mu1`."""
-
-    def __init__(self, values: Mapping[str, Scalar]):
-        self.__dict__.update(values)
-
-    def __getattr__(self, name: str) -> Scalar:
-        raise UnknownName(f"mu.{name} does not exist; the parameters are {', '.join(self.__dict__)}")
+from prism.errors import InputError
+from prism.numerics.keys import Purpose, child
+from prism.shapes import Key, Named, Parameter
 
 
 class ParameterSpace(eqx.Module):
     """A box of named physical parameters, uniform in some coordinate t(μ) of each."""
+
+    logarithmic: ClassVar[bool] = False
+    """Whether the coordinate t is log μ."""
 
     names: tuple[str, ...] = eqx.field(static=True)
     lows: tuple[float, ...] = eqx.field(static=True)
@@ -71,7 +66,8 @@ class ParameterSpace(eqx.Module):
 
     def sample(self, key: Key) -> Parameter:
         low, high = self.uniform_box()
-        return self.from_uniform_coordinate(low + (high - low) * jax.random.uniform(key, (self.size,)))
+        uniform = jax.random.uniform(child(key, Purpose.PARAMETER), (self.size,))
+        return self.from_uniform_coordinate(low + (high - low) * uniform)
 
     def standardise(self, mu: Parameter) -> Parameter:
         """(t(μ) − mean) / deviation: what the generator reads."""
@@ -116,6 +112,8 @@ class Uniform(ParameterSpace):
 
 class LogUniform(ParameterSpace):
     """log μ uniform in a box, for positive parameters that span orders of magnitude."""
+
+    logarithmic: ClassVar[bool] = True
 
     def __init__(self, **bounds: tuple[float, float]):
         self.names, self.lows, self.highs = _sides(bounds)

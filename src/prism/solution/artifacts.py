@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import equinox as eqx
-import jax
 
-from prism.derivatives.taylor import Activation, Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.derivatives import taylor
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
+from prism.files.arrays import pack_arrays, unpack_arrays
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import ModulationSettings
+from prism.numerics.keys import root
 from prism.problem.family import Family
-from prism.solution.solution import Solution
 
-FORMAT = 1
+FORMAT = 2
 ARRAYS, DESCRIPTION = "model.safetensors", "model.json"
-ACTIVATIONS: dict[str, type[Activation]] = {kind.__name__: kind for kind in (Tanh, Sin, Sigmoid, Softplus, Swish, Bump)}
+ACTIVATIONS = {kind.__name__: kind for kind in taylor.ACTIVATIONS.values()}
 SIZES = ("lift_width", "width", "depth", "generator_width", "generator_depth", "affine")
 
 
@@ -37,25 +37,32 @@ class Stored:
     problem: Mapping[str, object] | None
     arrays: bytes
 
-    def solution(self, family: Family) -> Solution:
-        """The solution of this family, whose random coefficients are the stored ones."""
+    def restore(self, family: Family) -> tuple[Model, Family]:
+        """The network, and the family with the random coefficients that are stored."""
         if type(family).__name__ != self.kind:
             raise InputError(f"the stored solution is one of {self.kind}, not of {type(family).__name__}")
-        create = lambda: Model.create(self.architecture, family.domain, family.parameters, jax.random.key(0))
-        template = Solution(eqx.filter_eval_shape(create), family)
-        return storage.unpack_arrays(template, self.arrays)
+        create = lambda: Model.create(self.architecture, family.domain, family.parameters, root(0))
+        restored = unpack_arrays(_Contents(eqx.filter_eval_shape(create), family), self.arrays)
+        return restored.model, restored.family
 
 
-def save(solution: Solution, path: Path, problem: Mapping[str, object] | None = None) -> None:
+class _Contents(eqx.Module):
+    """The tree whose arrays are stored, under the paths of its fields."""
+
+    model: Model
+    family: Family
+
+
+def save(model: Model, family: Family, path: Path, problem: Mapping[str, object] | None = None) -> None:
     """Write a solution as a directory, whole or not at all; `problem` tells how to build its family again."""
     description = {
         "format": FORMAT,
-        "family": type(solution.family).__name__,
-        "architecture": _describe(solution.model),
+        "family": type(family).__name__,
+        "architecture": _describe(model),
         "problem": problem,
     }
     files = {
-        ARRAYS: storage.pack_arrays(solution),
+        ARRAYS: pack_arrays(_Contents(model, family)),
         DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
     }
     storage.write_directory(path, files)
@@ -75,11 +82,6 @@ def read(path: Path) -> Stored:
         raise CorruptedFile(f"{path} holds no solution ({type(error).__name__}: {error})") from error
 
 
-def load(path: str | Path, family: Family) -> Solution:
-    """The solution saved at `path`: `prism.load("heat", family=Heat(...))`, the family as it was when solved."""
-    return read(Path(path)).solution(family)
-
-
 def _describe(model: Model) -> dict[str, object]:
     """The architecture, as the arrays show it."""
     generator = model.generator
@@ -89,7 +91,7 @@ def _describe(model: Model) -> dict[str, object]:
         "depth": len(generator.widths),
         "generator_width": generator.biases[-1].shape[0],
         "generator_depth": len(generator.biases),
-        "affine": 0 if generator.slope_offset is None else generator.slope_offset.shape[0],
+        "affine": 0 if generator.affine_offset is None else generator.affine_offset.shape[0],
         "scale": generator.scale_head is not None,
         "shift": generator.shift_head is not None,
         "activation": type(model.manifold.activation).__name__,

@@ -18,9 +18,11 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
-from prism.numerics.chunks import CHUNK_NUMBERS
-from prism.objective.residuals import constrained_constant, solution_value
+from prism.numerics.chunks import map_chunks
+from prism.numerics.keys import Purpose, child, item, items
+from prism.objective.residuals import solution_value
 from prism.problem.family import Family
+from prism.problem.terms import constrained_value, sample_pair
 from prism.shapes import Key, Parameter
 
 POINTS, PARAMETERS = 20_000, 100
@@ -44,7 +46,7 @@ class Sample(eqx.Module):
     exact: Column
     predicted: Column
     factor: Column
-    at_rest: Column
+    at_zero: Column
     blind: Column
     affine: Column | None
     index: Column
@@ -103,19 +105,28 @@ def affordable_points(dimension: int) -> int:
 
 def evaluate(model: Model, family: Family, key: Key, points: int | None = None) -> Evaluation:
     """Errors and baselines on `points` held-out points, each with one of 100 held-out parameters."""
-    parameter_key, point_key = jax.random.split(key)
     count = points or affordable_points(family.domain.dimension)
-    parameters = jax.vmap(family.parameters.sample)(jax.random.split(parameter_key, min(PARAMETERS, count)))
-    chunks = list(_stream(model, family, parameters, point_key, count))
+    parameter_keys = items(child(key, Purpose.PARAMETERS), min(PARAMETERS, count))
+    parameters = jax.vmap(family.parameters.sample)(parameter_keys)
+    chunks = list(_stream(model, family, parameters, child(key, Purpose.POINTS), count))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts).astype(np.float64)[:count], *chunks)
     return summarise(whole, np.asarray(parameters), family.parameters.names)
 
 
-def quick_error(model: Model, family: Family, key: Key) -> float:
-    """The relative L2 error alone, on a small sample, for the eye while training."""
+@dataclass(frozen=True)
+class QuickError:
+    """The relative L2 error on a small sample, and its standard error."""
+
+    relative_l2: float
+    standard_error: float
+
+
+def quick_error(model: Model, family: Family, key: Key) -> QuickError:
+    """The relative L2 error alone, for the eye while training."""
     count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
-    predicted, exact = _compare(model, family, jax.random.split(key, count))
-    return relative_l2(np.asarray(predicted - exact, np.float64), np.asarray(exact, np.float64))
+    predicted, exact = (np.asarray(v, np.float64) for v in _compare(model, family, items(key, count)))
+    error = predicted - exact
+    return QuickError(relative_l2(error, exact), _standard_error(error**2, exact**2))
 
 
 def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
@@ -126,7 +137,7 @@ def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int 
 def errors_at(model: Model, family: Family, parameters: Array, key: Key, points: int = 2_000) -> np.ndarray:
     """The relative L2 error at each of some μ, on the same points."""
     count = int(np.clip(WORK / (family.domain.coordinates * len(parameters)), 16, points))
-    return np.asarray(_errors(model, family, parameters, jax.random.split(key, count)), np.float64)
+    return np.asarray(_errors(model, family, parameters, items(key, count)), np.float64)
 
 
 @eqx.filter_jit
@@ -137,15 +148,14 @@ def _errors(model: Model, family: Family, parameters: Array, keys: Array) -> Arr
         predicted = jax.vmap(lambda mu: solution_value(model, family, x, mu))(parameters)
         return (predicted - exact) ** 2, exact**2
 
-    chunk = max(1, min(len(keys), CHUNK_NUMBERS // (family.domain.coordinates * len(parameters))))
-    errors, sizes = jax.lax.map(at_point, keys, batch_size=chunk)
+    errors, sizes = map_chunks(at_point, keys, family.domain.coordinates * len(parameters), most=len(keys))
     return jnp.sqrt(jnp.sum(errors, axis=0) / jnp.sum(sizes, axis=0))
 
 
 @eqx.filter_jit
 def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
     def one(key: Key) -> tuple[Array, Array]:
-        x, mu = family.domain.sample(key), family.parameters.sample(jax.random.fold_in(key, 1))
+        x, mu = sample_pair(family, key)
         return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
 
     return jax.vmap(one)(keys)
@@ -163,17 +173,17 @@ def _stream(model: Model, family: Family, parameters: Array, key: Key, count: in
 def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers: Array) -> Sample:
     nodes, weights = family.parameters.quadrature(NODES)
     named = family.parameters.named
-    points = jax.vmap(lambda number: family.domain.sample(jax.random.fold_in(key, number)))(numbers)
+    points = jax.vmap(lambda number: family.domain.sample(item(key, number)))(numbers)
     index = numbers % parameters.shape[0]
 
     def one(x: Array, which: Array) -> Sample:
         mu = parameters[which]
-        at_rest = constrained_constant(family, x, mu, jnp.zeros(()))
+        at_zero = constrained_value(family, jnp.zeros(()), x, mu)
         return Sample(
             exact=family.exact(x, named(mu)),
             predicted=solution_value(model, family, x, mu),
-            factor=constrained_constant(family, x, mu, jnp.ones(())) - at_rest,
-            at_rest=at_rest,
+            factor=constrained_value(family, jnp.ones(()), x, mu) - at_zero,
+            at_zero=at_zero,
             blind=jnp.zeros(()),
             affine=family.affine(x, named(mu)) if family.has_affine else None,
             index=which,
@@ -188,7 +198,7 @@ def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers:
 
 def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) -> Evaluation:
     """The numbers from the sample, in float64."""
-    exact, target = sample.exact, sample.exact - sample.at_rest
+    exact, target = sample.exact, sample.exact - sample.at_zero
     error = sample.predicted - exact
     trivial = sample.factor * (np.sum(target * sample.factor) / np.sum(sample.factor**2)) - target
     blind = sample.blind - exact

@@ -23,20 +23,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.errors import InputError, PrismError
-from prism.files import storage
+from prism.errors import PrismError, UnusableOutput
+from prism.files import outputs, storage
 from prism.networks.lift import Lift
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
 from prism.networks.modulation import HyperGenerator
 from prism.numerics.chunks import CHUNK_NUMBERS
-from prism.numerics.keys import CHECK, stream
+from prism.numerics.keys import Purpose, items, stream
 from prism.objective.residuals import solution_value
 from prism.problem.constraints import Free, VanishingOnSphere
+from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, Uniform
+from prism.problem.terms import sample_pair
 from prism.solution import export_numpy
 from prism.solution.artifacts import ACTIVATIONS
-from prism.solution.solution import Solution
+from prism.solution.prediction import at_points, value
 
 STABLEHLO, FORWARD, README = "solution.stablehlo", "solution.py", "README.md"
 WEIGHTS, DESCRIPTION = export_numpy.WEIGHTS, export_numpy.DESCRIPTION
@@ -47,27 +49,27 @@ TOLERANCE = 1e-6
 PROBES = 64
 
 
-def export(solution: Solution, path: Path, force: bool = False) -> dict[str, object]:
+def export(model: Model, family: Family, path: Path, force: bool = False) -> dict[str, object]:
     """Write both forms to a directory; returns how far each is from the live solution, relative to its size.
 
     Each is compared in the precision in which it computes: StableHLO in the solution's own, NumPy in double precision.
     `rounding` is how far the live solution itself is from its value in double precision.
     """
-    _check_place(path, force)
-    files = {STABLEHLO: stablehlo(solution)}
-    if obstacle := numpy_obstacle(solution):
+    check_place(path, force)
+    files = {STABLEHLO: stablehlo(model, family)}
+    if obstacle := numpy_obstacle(model, family):
         warnings.warn(f"no NumPy form: {obstacle}; {STABLEHLO} is exported alone", stacklevel=2)
     else:
-        files |= numpy_files(solution)
-    differences = _differences(solution, files)
+        files |= numpy_files(model, family)
+    differences = _differences(model, family, files)
     for name in differences.keys() & files.keys():
         if not differences[name] <= TOLERANCE:
             raise PrismError(f"{name} differs by {differences[name]:.1e} of the solution's size; nothing was written")
-    files[README] = _readme(solution, DESCRIPTION in files).encode()
+    files[README] = _readme(model, family, DESCRIPTION in files).encode()
     shutil.rmtree(path / "__pycache__", ignore_errors=True)  # left by an import of the earlier solution.py
     storage.write_directory(path, files)
     return {
-        "family": type(solution.family).__name__,
+        "family": type(family).__name__,
         "out": str(path),
         "platforms": list(PLATFORMS),
         "stablehlo_difference": differences[STABLEHLO],
@@ -78,33 +80,32 @@ def export(solution: Solution, path: Path, force: bool = False) -> dict[str, obj
     }
 
 
-def _check_place(path: Path, force: bool) -> None:
-    """Refuse a path in use; when forced, replace an earlier export and nothing else."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is a file; choose another directory")
-    entries = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-    if foreign := sorted(entries - FILES - {"__pycache__"}):
-        raise InputError(f"{path} holds {foreign[0]}, which is no part of an export; choose another directory")
+def check_place(path: Path, force: bool) -> None:
+    """Refuse a path in use; when forced, an earlier export may be replaced, and nothing else."""
+    outputs.check_directory(path)
+    entries = {entry.name for entry in path.iterdir()} - {storage.LOCK} if path.is_dir() else set()
+    exported = FILES & storage.stored_names(path, FILES) if entries else set()
+    if foreign := sorted(entries - exported - {"__pycache__"}):
+        raise UnusableOutput(f"{path} holds {foreign[0]}, which is no part of an export")
     if entries and not force:
-        raise InputError(f"{path} is in use; replace the earlier export with --force (force=True), or choose another")
+        raise UnusableOutput(f"{path} is in use", replaceable=True)
 
 
-def stablehlo(solution: Solution) -> bytes:
+def stablehlo(model: Model, family: Family) -> bytes:
     """(points, μ) ↦ u for any number of both, its weights constants, lowered for every platform of `PLATFORMS`."""
 
     def u(points: Float[Array, "batch coordinates"], mu: Float[Array, "batch p"]) -> Float[Array, "batch"]:
-        return jax.vmap(lambda x, m: solution_value(solution.model, solution.family, x, m))(points, mu)
+        return jax.vmap(lambda x, m: solution_value(model, family, x, m))(points, mu)
 
     (batch,) = jax.export.symbolic_shape("batch")
-    dtype = solution.model.lift.weight.dtype
-    sizes = solution.family.domain.coordinates, solution.family.parameters.size
+    dtype = model.lift.weight.dtype
+    sizes = family.domain.coordinates, family.parameters.size
     arguments = [jax.ShapeDtypeStruct((batch, size), dtype) for size in sizes]
     return bytes(jax.export.export(jax.jit(u), platforms=PLATFORMS)(*arguments).serialize())
 
 
-def numpy_obstacle(solution: Solution) -> str | None:
+def numpy_obstacle(model: Model, family: Family) -> str | None:
     """What of the solution `export_numpy` cannot say: code of the user's own, which only JAX runs."""
-    model, family = solution.model, solution.family
     parts = (
         ("constraint", family.constraint(), (Free, VanishingOnSphere)),
         ("parameter space", model.parameters, (Uniform, LogUniform)),
@@ -120,18 +121,18 @@ def numpy_obstacle(solution: Solution) -> str | None:
     return None
 
 
-def numpy_files(solution: Solution) -> dict[str, bytes]:
+def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
     """solution.py, which is `export_numpy` as it stands, and the two files that it reads."""
-    model, constraint = solution.model, solution.family.constraint()
+    constraint = family.constraint()
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **numpy_weights(model))
     weights = content.getvalue()
     description = {
         "format": export_numpy.FORMAT,
-        "family": type(solution.family).__name__,
-        "coordinates": solution.family.domain.coordinates,
+        "family": type(family).__name__,
+        "coordinates": family.domain.coordinates,
         "parameters": model.parameters.bounds(),
-        "logarithmic": isinstance(model.parameters, LogUniform),
+        "logarithmic": model.parameters.logarithmic,
         "activation": type(model.manifold.activation).__name__,
         "layers": len(model.generator.widths),
         "linear_lift": model.manifold.linear_lift,
@@ -163,8 +164,8 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     single = {
         "lift_weight": model.lift.weight,
         "lift_bias": model.lift.bias,
-        "slope_head": generator.slope_head,
-        "slope_offset": generator.slope_offset,
+        "affine_head": generator.affine_head,
+        "affine_offset": generator.affine_offset,
         "amplitude": model.amplitude,
     }
     arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}
@@ -172,19 +173,18 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 
-def _differences(solution: Solution, files: Mapping[str, bytes]) -> dict[str, float]:
+def _differences(model: Model, family: Family, files: Mapping[str, bytes]) -> dict[str, float]:
     """max |u_exported − u| / max |u| at random points and parameters, of each form as it will be read."""
-    family = solution.family
     count = int(np.clip(CHUNK_NUMBERS // family.domain.coordinates, 4, PROBES))
-    draw = lambda sample, index: jax.vmap(sample)(jax.random.split(stream(index, CHECK), count))
-    points, mu = draw(family.domain.sample, 0), draw(family.parameters.sample, 1)
+    points, mu = jax.vmap(lambda key: sample_pair(family, key))(items(stream(0, Purpose.CHECK), count))
     named = dict(zip(family.parameters.names, mu.T, strict=True))
-    live = np.asarray(solution(points, **named), dtype=float)
+    live = np.asarray(at_points(value, model, family, points, named), dtype=float)
     if not np.all(np.isfinite(live)):
         raise PrismError("the solution is not finite at points of its domain; nothing was written")
     with jax.enable_x64(True):
-        double = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_inexact_array(leaf) else leaf, solution)
-        precise = np.asarray(double(points, **named))
+        widen = lambda leaf: leaf.astype(float) if eqx.is_inexact_array(leaf) else leaf
+        wide_model, wide_family = jax.tree.map(widen, (model, family))
+        precise = np.asarray(at_points(value, wide_model, wide_family, points, named))
     relative = lambda error: float(np.max(np.abs(error)) / max(np.max(np.abs(live)), np.finfo(float).tiny))
     compiled = jax.export.deserialize(bytearray(files[STABLEHLO]))
     differences = {STABLEHLO: relative(compiled.call(points, mu) - live), "rounding": relative(live - precise)}
@@ -194,14 +194,14 @@ def _differences(solution: Solution, files: Mapping[str, bytes]) -> dict[str, fl
     return differences
 
 
-def _readme(solution: Solution, with_numpy: bool) -> str:
+def _readme(model: Model, family: Family, with_numpy: bool) -> str:
     """How to use what lies in the directory."""
-    space, coordinates = solution.family.parameters, solution.family.domain.coordinates
+    space, coordinates = family.parameters, family.domain.coordinates
     bounds = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in space.bounds().items())
     middle = ", ".join(f"{name}={value:.3g}" for name, value in zip(space.names, space.middle(), strict=True))
-    dtype, names = solution.model.lift.weight.dtype, ", ".join(space.names)
+    dtype, names = model.lift.weight.dtype, ", ".join(space.names)
     text = f"""\
-        # {type(solution.family).__name__} in {coordinates:,} coordinates, {bounds}
+        # {type(family).__name__} in {coordinates:,} coordinates, {bounds}
 
         Exported by PRISM: u(x; μ) for any point x and any parameter μ.
         """

@@ -1,7 +1,7 @@
 """u(x; μ) of a solution exported by PRISM, with NumPy alone.
 
     from solution import u                  this file, beside weights.npz and solution.json
-    u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one a point
+    u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one per point
 
     h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   and   N = amplitude · (z' + q(μ)·z_affine)
 
@@ -108,10 +108,10 @@ class Solution:
                 z = z + embedding @ self.weights[f"shift_{layer}"]
             h = z if self.linear_lift and layer == 0 else self.activation(z)
             z = h @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
-        slope = self.weights.get("slope_offset", np.zeros(0))
-        if "slope_head" in self.weights:
-            slope = slope + embedding @ self.weights["slope_head"]
-        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, width:] * slope, axis=1))
+        q = self.weights.get("affine_offset", np.zeros(0))
+        if "affine_head" in self.weights:
+            q = q + embedding @ self.weights["affine_head"]
+        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, width:] * q, axis=1))
 
 
 def read(directory: str | Path) -> Solution:

@@ -6,7 +6,6 @@ c is the geometric mean of error / ρ over held-out μ of the trained space, whe
 elsewhere ρ is compared with its distribution over that space, and no error is claimed.
 """
 
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,14 +16,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.networks.model import Model
-from prism.numerics.keys import TRUST, stream
-from prism.objective.residuals import residual
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.objective.batches import Sampling, draw_batch
+from prism.objective.calibration import constant_batch, residual_scale
+from prism.objective.estimation import suited_estimator
+from prism.objective.residuals import batch_residuals
 from prism.problem.family import Family
 from prism.shapes import Key, Parameter
 from prism.solution.evaluation import errors_at
-from prism.solution.solution import Solution
-from prism.solving.settings import default_estimator
-from prism.training.natural.spring import Spring
 
 POINTS, PARAMETERS, ERROR_POINTS = 64, 64, 500
 """Points of a residual's root mean square, held-out parameters of a calibration, points of an error there."""
@@ -88,15 +87,10 @@ class Trust:
         ]
 
 
-def trust(solution: Solution, mu: Parameter) -> Trust:
-    """What is known about the solution at μ; the first call for a solution calibrates it."""
-    return judged(solution, mu, calibration_of(solution))
-
-
-def judged(solution: Solution, mu: Parameter, calibration: Calibration) -> Trust:
-    """The same under a given calibration."""
-    family, space = solution.family, solution.family.parameters
-    scaled = float(scaled_residuals(solution.model, family, mu[None])[0])
+def judge(model: Model, family: Family, mu: Parameter, calibration: Calibration) -> Trust:
+    """What is known about a solution at μ, under a calibration of it."""
+    space = family.parameters
+    scaled = float(scaled_residuals(model, family, mu[None])[0])
     estimate = calibration.error(scaled)
     beyond = dict(zip(space.names, (float(far) for far in _beyond(family, mu)), strict=True))
     return Trust(
@@ -106,52 +100,41 @@ def judged(solution: Solution, mu: Parameter, calibration: Calibration) -> Trust
         residual=scaled,
         quantile=calibration.quantile(scaled),
         median_residual=float(np.median(calibration.residuals)),
-        envelopes=tuple(float(envelope) for envelope in envelopes(solution.model, mu)),
+        envelopes=tuple(float(envelope) for envelope in envelopes(model, mu)),
         error=None if estimate is None else estimate[0],
         error_interval=None if estimate is None else estimate[1:],
     )
 
 
-_CALIBRATIONS: dict[int, Calibration] = {}
-
-
-def calibration_of(solution: Solution) -> Calibration:
-    """Fitted once for a solution, and kept as long as it lives."""
-    number = id(solution)
-    if number not in _CALIBRATIONS:
-        _CALIBRATIONS[number] = calibrate(solution)
-        weakref.finalize(solution, _CALIBRATIONS.pop, number, None)
-    return _CALIBRATIONS[number]
-
-
-def calibrate(solution: Solution, parameters: int = PARAMETERS) -> Calibration:
+def calibrate(model: Model, family: Family, parameters: int = PARAMETERS) -> Calibration:
     """From held-out μ of the trained space."""
-    family, key = solution.family, stream(0, TRUST)
-    held_out = jax.vmap(family.parameters.sample)(jax.random.split(jax.random.fold_in(key, 1), parameters))
-    scaled = scaled_residuals(solution.model, family, held_out)
+    key = stream(0, Purpose.TRUST)
+    held_out = jax.vmap(family.parameters.sample)(items(child(key, Purpose.PARAMETERS), parameters))
+    scaled = scaled_residuals(model, family, held_out)
     if not family.has_exact:
         return Calibration(tuple(scaled.tolist()), None, None)
-    errors = errors_at(solution.model, family, held_out, jax.random.fold_in(key, 2), ERROR_POINTS)
+    errors = errors_at(model, family, held_out, child(key, Purpose.EVALUATION), ERROR_POINTS)
     ratios = np.log(errors / scaled)
     return Calibration(tuple(scaled.tolist()), float(np.exp(ratios.mean())), float(ratios.std(ddof=1)))
 
 
 def scaled_residuals(model: Model, family: Family, parameters: Float[Array, "params p"]) -> np.ndarray:
     """ρ at each of some μ, all on the same points."""
-    return np.asarray(_scaled_residuals(model, family, parameters, stream(0, TRUST)), np.float64)
+    return np.asarray(_scaled_residuals(model, family, parameters, stream(0, Purpose.TRUST)), np.float64)
 
 
 @eqx.filter_jit
 def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key) -> Float[Array, "params"]:
-    estimator, silent = default_estimator(family, Spring()), Model.silent(family.domain, family.parameters)
-    keys = jax.random.split(key, POINTS)
-    points = jax.vmap(family.domain.sample)(keys)
+    estimator, sampling, key = suited_estimator(family), Sampling(POINTS, 1, crossed=True), child(key, Purpose.CHECK)
+    batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
+    silent = constant_batch(family, estimator, sampling, key)
 
-    def size(network: Model, mu: Parameter) -> Array:
-        at = jax.vmap(lambda x, k: residual(network, family, estimator, x, mu, k))
-        return jnp.sqrt(jnp.mean(at(points, keys) ** 2))
+    def scaled(mu: Parameter) -> Array:
+        at = lambda drawn: eqx.tree_at(lambda b: b.parameters, drawn, mu[None])
+        r = batch_residuals(model, family, at(batch))
+        return jnp.sqrt(jnp.mean(r**2)) / residual_scale(family, at(silent))
 
-    return jax.lax.map(lambda mu: size(model, mu) / size(silent, mu), parameters)
+    return jax.lax.map(scaled, parameters)
 
 
 @eqx.filter_jit

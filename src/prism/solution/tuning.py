@@ -10,7 +10,7 @@ knows no dimension. The unknowns are few: a step is Levenberg and Marquardt's, w
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,44 +20,38 @@ from jaxtyping import Array, Float
 
 from prism.errors import InputError
 from prism.networks.model import Model
-from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
-from prism.numerics.chunks import chunk_of
-from prism.numerics.keys import TUNING, stream
+from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
+from prism.numerics.chunks import map_chunks
+from prism.numerics.keys import Purpose, child, item, items, stream
 from prism.numerics.least_squares import Levenberg
 from prism.numerics.staging import Stages, Values
-from prism.objective.residuals import residual, solution_value
+from prism.objective.batches import Sampling, pair_at
+from prism.objective.calibration import condition_scale, constant_batch, residual_scale
+from prism.objective.estimation import suited_estimator
+from prism.objective.rows import Objective
 from prism.problem.conditions import Condition
+from prism.problem.family import Family
 from prism.shapes import Key, Keys, Parameter, Scalar, Vector
-from prism.solution.solution import Solution
-from prism.solving.settings import default_estimator
-from prism.training.natural.spring import Spring
 
 POINTS, HELD_OUT = 400, 100
 """Points that are fitted, and points that decide which step is kept."""
-AT_REST = 32
-"""Points that measure the residual of u = 0, its unit."""
-SETTLED, PATIENCE = 0.01, 3
+SCALE_POINTS = 32
+"""Points that measure the residual of N = 0, its unit."""
+LEAST_GAIN, PATIENCE = 0.01, 3
 """A step that lowers the held-out residual by less than this part has gained nothing; so many in a row are the end."""
-HOPELESS = 1e8
+MOST_DAMPING = 1e8
 """Damping at which no step is left to take."""
-DEFAULT_PARTS: tuple[Part, ...] = (Diagonals(), Modulators(), LastLayer())
+DEFAULT_TUNABLES: tuple[Tunable, ...] = (Diagonals(), Modulators(), LastLayer())
 
-Row = Callable[[Solution, Parameter, Key], Scalar]
-
-
-class Kind(NamedTuple):
-    """The equation's rows or a condition's: one row, its weight, and the least unit to measure it in."""
-
-    row: Row
-    weight: float
-    least: Scalar
+Row = Callable[[Objective, Model, Parameter, Key], Scalar]
+"""One row at a given μ, at the point that a key draws."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A solution at one μ, and what it took. Residuals are scaled (1 = predicting nothing), on points not fitted."""
+    """A network at one μ, and what it took. Residuals are scaled (1 = predicting nothing), on points not fitted."""
 
-    solution: Solution
+    model: Model
     residual_before: float
     residual_after: float
     unknowns: int
@@ -66,48 +60,52 @@ class Tuned:
     seconds_per_step: float
 
 
-class Rows(eqx.Module):
-    """weight · row(θ) for one kind of row, the equation's or a condition's, up to its unknowns."""
+class CachedRows(eqx.Module):
+    """Rows of one kind as functions of the unknowns θ, all that θ does not decide computed."""
 
     stages: Stages = eqx.field(static=True)
     shared: Values
     own: Values
-    weight: Scalar
 
-    def __getitem__(self, which: slice) -> "Rows":
+    def __getitem__(self, which: slice) -> "CachedRows":
         return eqx.tree_at(lambda rows: rows.own, self, tuple(values[which] for values in self.own))
 
     def values(self, unknowns: Vector) -> Float[Array, "rows"]:
-        return jax.vmap(lambda own: self.weight * self.stages.finish(self.shared, own, unknowns))(self.own)
+        """The rows at θ."""
+        return jax.vmap(lambda own: self.stages.finish(self.shared, own, unknowns))(self.own)
 
-    def values_and_slopes(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
-        one = lambda theta, own: self.weight * self.stages.finish(self.shared, own, theta)
+    def values_and_jacobian(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
+        """The rows at θ, and their derivatives by θ."""
+        one = lambda theta, own: self.stages.finish(self.shared, own, theta)
         return jax.vmap(jax.value_and_grad(one), in_axes=(None, 0))(unknowns, self.own)
 
 
 class Tuning(eqx.Module):
     """The least-squares problem at one μ: rows that are fitted, rows that judge, and unknowns that change nothing."""
 
-    fitted: tuple[Rows, ...]
-    judging: tuple[Rows, ...]
+    fitted: tuple[CachedRows, ...]
+    judging: tuple[CachedRows, ...]
     start: Vector
 
     @staticmethod
-    def prepare(solution: Solution, mu: Parameter, parts: Sequence[Part], key: Key, points: int) -> "Tuning":
+    def prepare(
+        model: Model, family: Family, mu: Parameter, tunables: Sequence[Tunable], key: Key, points: int
+    ) -> "Tuning":
         """Everything of the size of the dimension, once."""
-        rows = []
-        start, _ = unknowns_of(solution.model, parts)
+        start, _ = unknowns_of(model, tunables)
         if not start.size:
             raise InputError("the network has none of the numbers that are to be tuned; choose other parts")
-        for number, kind in enumerate(kinds_of_rows(solution)):
-            keys = jax.random.split(jax.random.fold_in(key, number), points)
-            rows.append(cached_rows(solution, mu, parts, kind, keys))
+        objective = objective_at(model, family, mu, child(key, Purpose.CALIBRATION))
+        rows = []
+        for number, row in enumerate(kinds_of_rows(family)):
+            keys = items(item(key, number), points)
+            rows.append(cached_rows(objective, model, mu, tunables, row, keys))
         share = max(1, points * POINTS // (POINTS + HELD_OUT))
         return Tuning(tuple(r[:share] for r in rows), tuple(r[share:] for r in rows), start)
 
     def look(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
-        values, slopes = zip(*[rows.values_and_slopes(unknowns) for rows in self.fitted], strict=True)
-        return jnp.concatenate(values), jnp.concatenate(slopes)
+        values, jacobians = zip(*[rows.values_and_jacobian(unknowns) for rows in self.fitted], strict=True)
+        return jnp.concatenate(values), jnp.concatenate(jacobians)
 
     def judge(self, unknowns: Vector) -> Scalar:
         """The root mean square of the rows that are not fitted."""
@@ -122,101 +120,108 @@ class Tuning(eqx.Module):
 def step(tuning: Tuning, state: Levenberg) -> tuple[Levenberg, Scalar]:
     """One step, and how its unknowns are judged. No array in it knows the dimension."""
     state = state.step(tuning.look)
-    return state, tuning.judge(state.unknowns)
+    return state, tuning.judge(jnp.asarray(state.unknowns))
 
 
 def fine_tune(
-    solution: Solution,
+    model: Model,
+    family: Family,
     mu: Parameter,
-    parts: Sequence[Part] = DEFAULT_PARTS,
+    tunables: Sequence[Tunable] = DEFAULT_TUNABLES,
     seconds: float = 20.0,
     seed: int = 0,
     points: int = POINTS + HELD_OUT,
 ) -> Tuned:
-    """Tune the parts at one μ until nothing is gained or `seconds`, compilation included, are over."""
+    """Tune a network at one μ until nothing is gained or `seconds`, compilation included, are over."""
     if not 0.0 < seconds < float("inf"):
-        raise InputError(f"{seconds:g} seconds are no budget; give a positive number")
+        raise InputError(f"seconds={seconds:g} is no budget; give a positive number")
     begun = time.perf_counter()
-    tuning = Tuning.prepare(solution, mu, parts, stream(seed, TUNING), points)
+    tuning = Tuning.prepare(model, family, mu, tunables, stream(seed, Purpose.TUNING), points)
     state, judged = step(tuning, Levenberg.start(tuning.start, tuning.count))
     before = best = float(judged)
-    kept, steps, idle, compiled, a_step = state.unknowns, 0, 0, time.perf_counter(), 0.0
-    while idle < PATIENCE and state.damping < HOPELESS and time.perf_counter() - begun + a_step < seconds:
+    kept, steps, idle, compiled, per_step = state.unknowns, 0, 0, time.perf_counter(), 0.0
+    while idle < PATIENCE and state.damping < MOST_DAMPING and time.perf_counter() - begun + per_step < seconds:
         state, judged = step(tuning, state)
         steps, idle = steps + 1, idle + int(state.moved)
         if float(judged) < best:
-            idle = 0 if float(judged) < (1.0 - SETTLED) * best else idle
+            idle = 0 if float(judged) < (1.0 - LEAST_GAIN) * best else idle
             best, kept = float(judged), state.unknowns
-        a_step = (time.perf_counter() - compiled) / steps
-    model = settled(solution.model, mu, parts, kept)
-    taken = time.perf_counter() - begun
-    return Tuned(Solution(model, solution.family), before, best, kept.size, steps, taken, a_step)
+        per_step = (time.perf_counter() - compiled) / steps
+    tuned = settled(model, mu, tunables, jnp.asarray(kept))
+    return Tuned(tuned, before, best, kept.size, steps, time.perf_counter() - begun, per_step)
 
 
-def kinds_of_rows(solution: Solution) -> list[Kind]:
-    """The equation with weight 1, and every condition that says something at a given μ with its own."""
-    estimator = default_estimator(solution.family, Spring())
-
-    def equation(solution: Solution, mu: Parameter, key: Key) -> Scalar:
-        x = solution.family.domain.sample(key)
-        return residual(solution.model, solution.family, estimator, x, mu, jax.random.fold_in(key, 1))
-
-    conditions = solution.family.conditions.values()
-    says = [condition for condition in conditions if type(condition).draw_at is not Condition.draw_at]
-    least = jnp.abs(solution.model.amplitude)
-    return [
-        Kind(equation, 1.0, jnp.zeros(())),
-        *[Kind(_miss(condition), condition.weight, least) for condition in says],
-    ]
-
-
-def _miss(condition: Condition) -> Row:
-    def miss(solution: Solution, mu: Parameter, key: Key) -> Scalar:
-        wanted = condition.draw_at(mu, solution.family.parameters, key)
-        assert wanted is not None
-        return solution_value(solution.model, solution.family, wanted.x, mu) - wanted.value
-
-    return miss
+@eqx.filter_jit
+def objective_at(model: Model, family: Family, mu: Parameter, key: Key) -> Objective:
+    """The objective at one μ, its rows in units of those of N = 0 there."""
+    estimator = suited_estimator(family)
+    batch = constant_batch(family, estimator, Sampling(SCALE_POINTS, 1, crossed=True), key)
+    batch = eqx.tree_at(lambda b: b.parameters, batch, mu[None])
+    targets = []
+    for number, condition in enumerate(family.conditions.values()):
+        keys = items(item(child(key, Purpose.CONDITIONS), number), SCALE_POINTS)
+        draw = lambda k, condition=condition: condition.draw_at(mu, family.parameters, k)
+        targets.append((condition, jax.vmap(draw)(keys)) if condition.at_every_parameter else None)
+    return Objective(
+        family,
+        estimator,
+        residual_scale(family, batch),
+        Sampling(POINTS, POINTS),
+        condition_scale=condition_scale(family, [t for t in targets if t is not None], jnp.abs(model.amplitude)),
+    )
 
 
-def unknowns_of(model: Model, parts: Sequence[Part]) -> tuple[Vector, Callable[[Vector], Any]]:
-    """No change, as one vector, and the way back from a vector to the parts' trees."""
-    return ravel_pytree([part.start(model) for part in parts])
+def kinds_of_rows(family: Family) -> list[Row]:
+    """The equation's row, and one for each condition that says something at a given μ."""
+
+    def equation(objective: Objective, model: Model, mu: Parameter, key: Key) -> Scalar:
+        pair = pair_at(objective.family, objective.estimator, mu, model.lift.width, key)
+        return objective.equation(model, pair)
+
+    conditions = [condition for condition in family.conditions.values() if condition.at_every_parameter]
+    return [equation, *[_condition_row(condition) for condition in conditions]]
 
 
-def cached_rows(solution: Solution, mu: Parameter, parts: Sequence[Part], kind: Kind, keys: Keys) -> Rows:
-    """One row for each key, in units of the same rows of u = 0, with all that the unknowns do not decide computed."""
-    arrays, static = eqx.partition((solution, mu), eqx.is_array)
-    start, tree = unknowns_of(solution.model, parts)
+def _condition_row(condition: Condition) -> Row:
+    def row(objective: Objective, model: Model, mu: Parameter, key: Key) -> Scalar:
+        return objective.condition(model, condition, condition.draw_at(mu, objective.family.parameters, key))
+
+    return row
+
+
+def unknowns_of(model: Model, tunables: Sequence[Tunable]) -> tuple[Vector, Callable[[Vector], Any]]:
+    """No change, as one vector, and the way back from a vector to a tree per tunable."""
+    return ravel_pytree([tunable.start(model) for tunable in tunables])
+
+
+def cached_rows(
+    objective: Objective, model: Model, mu: Parameter, tunables: Sequence[Tunable], row: Row, keys: Keys
+) -> CachedRows:
+    """One row for each key, with all that the unknowns do not decide computed."""
+    arrays, static = eqx.partition((objective, model, mu), eqx.is_array)
+    start, tree = unknowns_of(model, tunables)
 
     def one(arrays: Any, key: Key, unknowns: Vector) -> Scalar:
-        solution, mu = eqx.combine(arrays, static)
-        model = solution.model
-        for part, change in zip(parts, tree(unknowns), strict=True):
-            model = part.apply(model, mu, change)
-        return kind.row(Solution(model, solution.family), mu, key)
+        objective, changed, mu = eqx.combine(arrays, static)
+        for tunable, change in zip(tunables, tree(unknowns), strict=True):
+            changed = tunable.apply(changed, mu, change)
+        return row(objective, changed, mu, key)
 
     stages = Stages.of(one, arrays, keys[0], start)
 
     @jax.jit
-    def compute(arrays: Any, keys: Keys) -> tuple[Values, Values, Scalar]:
-        solution, mu = eqx.combine(arrays, static)
-        silent = Solution(Model.silent(solution.family.domain, solution.family.parameters), solution.family)
-        chunk = chunk_of((keys.shape[0], solution.family.domain.coordinates))
-        at_rest = jax.lax.map(lambda key: kind.row(silent, mu, key), keys[:AT_REST], batch_size=min(chunk, AT_REST))
+    def compute(arrays: Any, keys: Keys) -> tuple[Values, Values]:
         once = stages.begin(arrays)
-        own = jax.lax.map(lambda key: stages.advance(once, key), keys, batch_size=chunk)
-        return once.lasting, own, jnp.sqrt(jnp.mean(at_rest**2))
+        coordinates = objective.family.domain.coordinates
+        return once.lasting, map_chunks(lambda key: stages.advance(once, key), keys, coordinates)
 
-    shared, own, unit = compute(arrays, keys)
-    unit = jnp.maximum(unit, kind.least)
-    return Rows(stages, shared, own, kind.weight**0.5 / jnp.where(unit > 0, unit, 1.0))
+    return CachedRows(stages, *compute(arrays, keys))
 
 
 @eqx.filter_jit
-def settled(model: Model, mu: Parameter, parts: Sequence[Part], unknowns: Vector) -> Model:
+def settled(model: Model, mu: Parameter, tunables: Sequence[Tunable], unknowns: Vector) -> Model:
     """The network with ordinary weights that the unknowns mean."""
-    _, tree = unknowns_of(model, parts)
-    for part, change in zip(parts, tree(unknowns), strict=True):
-        model = part.settle(model, mu, change)
+    _, tree = unknowns_of(model, tunables)
+    for tunable, change in zip(tunables, tree(unknowns), strict=True):
+        model = tunable.settle(model, mu, change)
     return model

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,17 +11,19 @@ import jax.numpy as jnp
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.networks.model import Architecture, Model
-from prism.numerics.keys import CALIBRATION, CHECK, EVALUATION, MODEL, TRAINING, stream
-from prism.objective.objective import Objective, Sampling, Slopes, calibrate
+from prism.numerics.keys import Purpose, child, stream
+from prism.objective.batches import Sampling
+from prism.objective.calibration import calibrate
+from prism.objective.rows import Objective, Slopes
 from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.shapes import Key
-from prism.solution.evaluation import Evaluation, evaluate, quick_error
+from prism.solution.evaluation import Evaluation, QuickError, evaluate, quick_error
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
-from prism.solving.settings import Completed, Settings
+from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
@@ -28,7 +31,7 @@ from prism.training.memory import peak_rss_megabytes
 from prism.training.optimisers import Optimiser
 from prism.training.program import Program, compile_within_memory
 
-CALIBRATION_POINTS = 64
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,14 @@ class Record:
 
 def execute(
     family: Family,
-    chosen: Settings | Completed,
+    settings: Settings,
     budget: Budget,
     record: Record | None = None,
     show: bool = True,
 ) -> Outcome:
     """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
     begun = time.perf_counter()
-    check_family(family, stream(chosen.seed, CHECK))
-    settings = chosen.completed(family) if isinstance(chosen, Settings) else chosen
+    check_family(family, stream(settings.seed, Purpose.CHECK))
     with Interruptions() as asked:
         run = _prepare(family, settings, record, begun)
         budget = budget.after(run.seconds)
@@ -91,7 +93,9 @@ def execute(
     if asked.signal is not None:
         return outcome
     if family.has_exact:
-        evaluation = evaluate(outcome.solution.model, outcome.solution.family, stream(settings.seed, EVALUATION))
+        evaluation = evaluate(
+            outcome.solution.model, outcome.solution.family, stream(settings.seed, Purpose.EVALUATION)
+        )
         outcome = replace(outcome, evaluation=evaluation)
     return outcome
 
@@ -102,7 +106,7 @@ class _Run:
 
     program: Program
     state: TrainingState
-    settings: Completed
+    settings: Settings
     directory: RunDirectory | None
     checkpoints: Checkpoints | None
     seconds: float
@@ -114,7 +118,7 @@ class _Run:
             self.checkpoints.save(int(state.step), state, record)
 
 
-def _prepare(family: Family, settings: Completed, record: Record | None, begun: float) -> _Run:
+def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
     points = settings.sampling.points
     shapes = lambda count: eqx.filter_eval_shape(first_state, family, settings.with_points(count))
@@ -134,19 +138,19 @@ def _prepare(family: Family, settings: Completed, record: Record | None, begun: 
     return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
 
 
-def first_state(family: Family, settings: Completed) -> TrainingState:
+def first_state(family: Family, settings: Settings) -> TrainingState:
     """A network in the units of the problem, before the first step."""
-    keys = [stream(settings.seed, purpose) for purpose in (MODEL, CALIBRATION, TRAINING)]
+    keys = [stream(settings.seed, purpose) for purpose in (Purpose.MODEL, Purpose.CALIBRATION, Purpose.TRAINING)]
     return _state_from(family, replace(settings, seed=0), *keys)
 
 
 @eqx.filter_jit
-def _state_from(family: Family, settings: Completed, first: Key, calibration: Key, training: Key) -> TrainingState:
+def _state_from(family: Family, settings: Settings, first: Key, calibration: Key, training: Key) -> TrainingState:
     model = Model.create(settings.architecture, family.domain, family.parameters, first)
-    few = settings.with_points(min(settings.sampling.points, CALIBRATION_POINTS)).sampling
-    objective = Objective(family, settings.estimator, jnp.ones(()), few, settings.independent, settings.slopes)
+    objective = Objective(
+        family, settings.estimator, jnp.ones(()), settings.sampling, settings.independent, settings.slopes
+    )
     model, objective = calibrate(model, objective, calibration)
-    objective = replace(objective, sampling=settings.sampling)
     return TrainingState.create(model, settings.optimiser, objective, training)
 
 
@@ -160,14 +164,14 @@ def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -
         _record(run, progress, error)
         if saving.due():
             saving.perform(lambda p=progress: run.save(p.state, p.seconds))
-        shown = shown if error is None else error
+        shown = shown if error is None else error.relative_l2
         bar.show(progress, shown)
         if asked.signal is not None:
             break
     if progress is not None:
         error = _quick_error(run, progress.state)
         _record(run, progress, error)
-        bar.show(progress, error)
+        bar.show(progress, None if error is None else error.relative_l2)
         run.save(progress.state, progress.seconds)
     return progress
 
@@ -192,20 +196,23 @@ def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
     return restore
 
 
-def _quick_error(run: _Run, state: TrainingState) -> float | None:
+def _quick_error(run: _Run, state: TrainingState) -> QuickError | None:
     """The relative L2 error on a small held-out sample, for the eye."""
     family = state.objective.family
-    return quick_error(state.model, family, stream(run.settings.seed, EVALUATION)) if family.has_exact else None
+    if not family.has_exact:
+        return None
+    return quick_error(state.model, family, child(stream(run.settings.seed, Purpose.EVALUATION), Purpose.QUICK))
 
 
-def _record(run: _Run, progress: Progress, error: float | None) -> None:
+def _record(run: _Run, progress: Progress, error: QuickError | None) -> None:
     if run.directory is not None:
         run.directory.append_metric(
             {
                 "step": progress.step,
                 "seconds": progress.seconds,
                 "loss": progress.loss,
-                "relative_l2": error,
+                "relative_l2": None if error is None else error.relative_l2,
+                "relative_l2_standard_error": None if error is None else error.standard_error,
                 "skipped_steps": progress.skipped,
             }
         )
@@ -220,7 +227,7 @@ class _Occasionally:
     def due(self) -> bool:
         return time.perf_counter() >= self._next
 
-    def perform(self, work: Callable[[], float | None]) -> float | None:
+    def perform(self, work: Callable[[], Result]) -> Result:
         begun = time.perf_counter()
         result = work()
         ended = time.perf_counter()
@@ -263,5 +270,14 @@ def solve(
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     if steps is None and minutes is None:
         minutes = 1.0
-    settings = Settings(estimator, optimiser, architecture, sampling, independent, slopes, seed)
+    settings = Settings.choose(
+        family,
+        estimator=estimator,
+        optimiser=optimiser,
+        architecture=architecture,
+        sampling=sampling,
+        independent=independent,
+        slopes=slopes,
+        seed=seed,
+    )
     return execute(family, settings, Budget(steps, minutes), show=progress).solution

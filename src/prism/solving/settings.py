@@ -2,106 +2,90 @@
 
 from dataclasses import dataclass, replace
 
+import jax.numpy as jnp
 import numpy as np
 
-from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram
-from prism.derivatives.operators import GradientNormSquared, Laplacian, WeightedTrace
+from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin
 from prism.networks.model import Architecture
-from prism.objective.objective import Sampling, Slopes
-from prism.problem.constraints import Free
-from prism.problem.domains import TimeCylinder
+from prism.objective.batches import Sampling
+from prism.objective.estimation import CHEAP_EXACT, is_curved, is_second_order, suited_estimator
+from prism.objective.rows import Slopes
 from prism.problem.family import Family
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Optimiser
 
-FEW, MANY = 16, 128
-"""Dimensions up to which every direction is cheap for Adam, and for the natural gradient."""
-CURVED = 2_000
-"""Dimensions up to which the curvature of a solution shows beside its slope, and a wide lift pays."""
+NATURAL_POINTS = 400
+"""Points of a natural gradient's batch, fewer where they are long."""
+FEWEST_NATURAL_POINTS = 32
+NATURAL_COORDINATES = 2_000_000
+"""Coordinates of a natural gradient's batch."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a family is solved, the budget apart. What is None is chosen for the family by `completed`."""
-
-    estimator: Estimator | None = None
-    optimiser: Optimiser | None = None
-    architecture: Architecture | None = None
-    sampling: Sampling | None = None
-    independent: bool = False
-    slopes: Slopes | None = None
-    seed: int = 0
-    checkpoint_seconds: float = 60.0
-
-    def completed(self, family: Family) -> "Completed":
-        optimiser = self.optimiser or default_optimiser(family)
-        return Completed(
-            self.estimator or default_estimator(family, optimiser),
-            optimiser,
-            self.architecture or default_architecture(family, optimiser),
-            self.sampling or default_sampling(family, optimiser),
-            self.independent,
-            self.slopes,
-            self.seed,
-            self.checkpoint_seconds,
-        )
-
-
-@dataclass(frozen=True)
-class Completed:
-    """Settings in which nothing is left open."""
+    """How a family is solved, the budget apart. `Settings.choose` fills in what is not given."""
 
     estimator: Estimator
     optimiser: Optimiser
     architecture: Architecture
     sampling: Sampling
-    independent: bool
-    slopes: Slopes | None
-    seed: int
-    checkpoint_seconds: float
+    independent: bool = False
+    slopes: Slopes | None = None
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
 
-    def with_points(self, count: int) -> "Completed":
-        params = self.sampling.params if self.sampling.crossed else count
-        return replace(self, sampling=Sampling(count, params, self.sampling.crossed))
+    def __post_init__(self):
+        self.optimiser.check(self.slopes)
+
+    @staticmethod
+    def choose(
+        family: Family,
+        *,
+        estimator: Estimator | None = None,
+        optimiser: Optimiser | None = None,
+        architecture: Architecture | None = None,
+        sampling: Sampling | None = None,
+        independent: bool = False,
+        slopes: Slopes | None = None,
+        seed: int = 0,
+        checkpoint_seconds: float = 60.0,
+    ) -> "Settings":
+        """What is given, and for the rest what suits the family."""
+        optimiser = optimiser or default_optimiser(family, slopes)
+        return Settings(
+            estimator or suited_estimator(family, optimiser.natural),
+            optimiser,
+            architecture or default_architecture(family, optimiser),
+            sampling or default_sampling(family, optimiser),
+            independent,
+            slopes,
+            seed,
+            checkpoint_seconds,
+        )
+
+    def with_points(self, count: int) -> "Settings":
+        """The same with so many points per batch."""
+        return replace(self, sampling=self.sampling.with_points(count))
 
 
-def default_optimiser(family: Family) -> Spring:
-    """The natural gradient. It moves the lift by the residual's gradient where an elliptic equation alone decides u:
+def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
+    """The natural gradient. It moves the lift by the residual's slopes where an elliptic equation alone decides u:
     order-2 operators under a hard constraint in closed form. Elsewhere (time, soft conditions, constraints of the
-    user's own) slopes say less about u, and the lift goes into the kernel."""
+    user's own) slopes say less about u, and the lift goes into the kernel; without slopes in the loss, that is."""
     constraint = family.constraint()
-    bound = constraint.radial and not isinstance(constraint, Free) and not family.conditions
-    return Spring() if bound and _of_second_order(family) else Spring(in_kernel=True, slopes=False)
-
-
-def default_estimator(family: Family, optimiser: Optimiser) -> Estimator:
-    """`Gram()` for the natural gradient where operators of order 2 stand under a radial constraint, with 16 directions
-    sampled from it behind the widest lift. Else every direction where that is cheap, and 16 random coordinates
-    beyond."""
-    natural = isinstance(optimiser, Spring)
-    if natural and family.constraint().radial and _of_second_order(family):
-        return Gram(FEW) if _is_between(family) else Gram()
-    return Exact() if family.domain.dimension <= (MANY if natural else FEW) else Coordinates(FEW)
-
-
-def _of_second_order(family: Family) -> bool:
-    """Whether nothing but Δu, |∇u|² and Tr(σσᵀD²u) occurs."""
-    return all(isinstance(term, Laplacian | GradientNormSquared | WeightedTrace) for term in family.terms.values())
-
-
-def _is_between(family: Family) -> bool:
-    """Whether the solution's quadratic form, of rank d, both shows and needs the widest lift."""
-    return MANY < family.domain.dimension <= CURVED
+    decided = constraint.radial and constraint.binding and not family.conditions
+    by_slopes = (decided and is_second_order(family)) or slopes is not None
+    return Spring() if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
-    """Adam: the paper's. Natural gradient, whose kernel costs N² times the number of weights: a small network behind
-    a lift that is wide where curvature matters. With time, whose speed is a matter of μ: sines behind a linear lift
-    with clocks, so that γ(μ) can scale time alone, which begin with the frequencies of the fastest μ."""
-    if not isinstance(optimiser, Spring):
+    """First-order optimisers: the paper's. Natural gradient, whose kernel costs N² times the number of weights: a small
+    network behind a lift that is wide where curvature matters. With time, whose speed is a matter of μ: sines behind a
+    linear lift with clocks, so that γ(μ) can scale time alone, which begin with the frequencies of the fastest μ."""
+    if not optimiser.natural:
         return Architecture()
-    if isinstance(family.domain, TimeCylinder):
+    if family.domain.time_horizon is not None:
         return Architecture(
             lift_width=32,
             width=64,
@@ -109,16 +93,24 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
             generator_width=16,
             activation=Sin(),
             lift_bias=1.0,
-            clocks=family.fastest,
+            clocks=fastest_rate(family),
             linear_lift=True,
         )
-    lift_width = 512 if _is_between(family) else 256 if family.domain.dimension <= MANY else 64
+    lift_width = 512 if is_curved(family) else 256 if family.domain.dimension <= CHEAP_EXACT[True] else 64
     return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
 
 
+def fastest_rate(family: Family) -> float:
+    """The highest rate at which u changes with time, at the lowest and the highest parameters."""
+    space = family.parameters
+    ends = [space.named(jnp.asarray(end, dtype=float)) for end in (space.lows, space.highs)]
+    return float(max(family.rate(mu) for mu in ends))
+
+
 def default_sampling(family: Family, optimiser: Optimiser) -> Sampling:
-    """One μ a point. Adam: 100 points, as in the paper. Natural gradient: 400 points, fewer where they are long."""
+    """One μ per point. First order: 100 points, as in the paper. Natural gradient: 400, fewer where they are long."""
     points = 100
-    if isinstance(optimiser, Spring):
-        points = int(np.clip(2_000_000 // family.domain.coordinates, 32, 400))
+    if optimiser.natural:
+        affordable = NATURAL_COORDINATES // family.domain.coordinates
+        points = int(np.clip(affordable, FEWEST_NATURAL_POINTS, NATURAL_POINTS))
     return Sampling(points, points, crossed=False)

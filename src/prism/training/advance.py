@@ -12,7 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
 from prism.networks.model import Model
-from prism.objective.objective import Objective
+from prism.numerics.keys import item
+from prism.objective.batches import Batch
+from prism.objective.rows import Objective
 from prism.training.optimisers import Optimiser
 
 PATIENCE = 25
@@ -36,6 +38,10 @@ class TrainingState(eqx.Module):
         zero = jnp.zeros((), jnp.int32)
         seed = jax.random.key_data(key)
         return TrainingState(model, optimiser.init(model), objective, seed, zero, zero, zero, jnp.ones((), jnp.float32))
+
+    def next_batch(self) -> Batch:
+        """The batch of the next step, which the seed and the number of the step decide."""
+        return self.objective.draw(self.model, item(jax.random.wrap_key_data(self.seed), self.step))
 
 
 def advance(
@@ -66,9 +72,8 @@ def advance(
 
 
 def _step(state: TrainingState, optimiser: Optimiser, horizon: Array) -> tuple[TrainingState, Array, Array]:
-    key = jax.random.fold_in(jax.random.wrap_key_data(state.seed), state.step)
     decay = state.rate_factor * jnp.maximum(0.0, 1.0 - state.step / horizon)
-    batch = state.objective.draw(key)
+    batch = state.next_batch()
     model, inner, info = optimiser.step(state.objective, state.model, state.optimiser, batch, decay)
     keep = lambda new, old: jnp.where(info.finite, new, old) if eqx.is_array(new) else new
     model, inner = jax.tree.map(keep, (model, inner), (state.model, state.optimiser))

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
-from prism.objective.objective import Batch, Objective
-from prism.objective.residuals import derivatives
-from prism.shapes import Key, Parameter, Point
+from prism.objective.batches import Batch, Pair
+from prism.objective.residuals import network_derivatives
+from prism.objective.rows import Objective
 from prism.training.advance import TrainingState
 
 
@@ -19,8 +19,7 @@ def first_non_finite(state: TrainingState) -> str:
     for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(model, eqx.is_array)):
         if not _finite(leaf):
             return f"the weight {jax.tree_util.keystr(path).lstrip('.')} of the network is not finite"
-    key = jax.random.fold_in(jax.random.wrap_key_data(state.seed), state.step)
-    batch = objective.draw(key)
+    batch = state.next_batch()
     found, parameters = _quantities(model, objective, batch)
     for number, mu in enumerate(np.asarray(parameters)):
         names = zip(objective.family.parameters.names, mu, strict=True)
@@ -35,11 +34,12 @@ def _quantities(model: Model, objective: Objective, batch: Batch) -> tuple[dict[
     """Every quantity at every pair of the batch, under the sentence that tells of it, in the order of the pipeline."""
     family = objective.family
     kind, source = type(family).__name__, getattr(family, "source", None)
-    points, parameters, keys = objective.pairs(batch, batch.key)
+    pairs = batch.pairs()
     sentences: list[str] = []
 
-    def one(x: Point, mu: Parameter, key: Key) -> tuple[Array, ...]:
-        u, named = derivatives(model, family, objective.estimator, x, mu, key), family.parameters.named(mu)
+    def one(pair: Pair) -> tuple[Array, ...]:
+        x, named = pair.x, family.parameters.named(pair.mu)
+        u = network_derivatives(model, family, pair.draws, x, pair.mu)
         values = {f"u.{name} is not finite at {{where}}": value for name, value in vars(u).items()}
         if source is not None:
             values[f"the source of {kind} is not finite at {{where}}"] = source(x, named)
@@ -48,11 +48,11 @@ def _quantities(model: Model, objective: Objective, batch: Batch) -> tuple[dict[
         sentences[:] = values
         return tuple(map(jnp.asarray, values.values()))
 
-    found = jax.jit(jax.vmap(one))(points, parameters, keys)
-    return {sentence: np.asarray(values) for sentence, values in zip(sentences, found, strict=True)}, parameters
+    found = jax.jit(lambda: pairs.vmap(one))()
+    return {sentence: np.asarray(values) for sentence, values in zip(sentences, found, strict=True)}, pairs.parameters
 
 
-def _gradient_failure(state: TrainingState, batch) -> str:
+def _gradient_failure(state: TrainingState, batch: Batch) -> str:
     gradient = eqx.filter_grad(lambda m: state.objective.loss(m, batch))(state.model)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         if not _finite(leaf):

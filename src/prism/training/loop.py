@@ -34,11 +34,11 @@ class Budget:
     def __post_init__(self):
         given = [value for value in (self.steps, self.minutes, self.seconds_of_steps) if value is not None]
         if len(given) != 1:
-            raise InputError("give either --steps or --minutes, one of the two")
+            raise InputError("give either steps or minutes, one of the two")
         if self.steps is not None and self.steps < 1:
-            raise InputError(f"--steps {self.steps} does nothing; give 1 or more")
+            raise InputError(f"steps={self.steps} does nothing; give 1 or more")
         if self.steps is None and not 0.0 < given[0] < math.inf:
-            raise InputError(f"--minutes {given[0]:g} does nothing; give a positive number")
+            raise InputError(f"minutes={given[0]:g} does nothing; give a positive number")
 
     def after(self, seconds: float) -> "Budget":
         """The same budget, once so many seconds have gone into the preparation."""
@@ -99,12 +99,12 @@ def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) ->
     remaining = 60.0 * (budget.minutes or 0.0) - seconds
     if per_step is None:
         return 1 if remaining > 0 else 0
-    # Never more than half of what is left, so that a slower machine than foretold hardly oversteps the end.
+    # Never more than half of what is left, so that a machine slower than expected hardly oversteps the end.
     return min(count, math.ceil(remaining / per_step / 2)) if remaining > per_step else 0
 
 
 def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) -> float:
-    """The step at which the rate reaches zero: known, or foretold from the speed so far."""
+    """The step at which the rate reaches zero: known, or predicted from the speed so far."""
     if budget.steps is not None:
         return float(budget.steps)
     remaining = 60.0 * (budget.minutes or 0.0) - seconds

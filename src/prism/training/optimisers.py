@@ -1,7 +1,7 @@
 """Optimisers: state in, state out. A step draws its own gradient from the objective and one batch."""
 
 import abc
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -10,7 +10,8 @@ import optax
 from jaxtyping import Array, Bool
 
 from prism.networks.model import Model
-from prism.objective.objective import Batch, Objective
+from prism.objective.batches import Batch
+from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 
 State = TypeVar("State")
@@ -25,6 +26,13 @@ class StepInfo(eqx.Module):
 
 class Optimiser(eqx.Module, Generic[State]):
     """How a model is improved."""
+
+    natural: ClassVar[bool] = False
+    """Whether its steps cost N² times the number of weights, so that a small network and many points suit it."""
+    rate: eqx.AbstractVar[float]
+
+    def check(self, slopes: Slopes | None) -> None:
+        """Raise an InputError that names an option of the loss that this optimiser cannot use."""
 
     @abc.abstractmethod
     def init(self, model: Model) -> State:

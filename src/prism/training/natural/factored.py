@@ -1,8 +1,8 @@
-"""The lift's block of a Jacobian, factored: its N × (d·h) matrix is never formed.
+"""A block of a Jacobian by a large matrix W, factored: its N × (d·h) matrix is never formed.
 
 A residual sees W through x W and v_j W alone, so its row is a sum of a few outer products
 
-    ∂r_n/∂W = Σ_a v_{na} ⊗ e_{na},      v: the point and the directions,   e: the gradients to what leaves the lift,
+    ∂r_n/∂W = Σ_a v_{na} ⊗ e_{na},      v: the point and the directions,   e: the gradients by x W and v_j W,
 
 and the kernel needs only the inner products of the v's (d-sized, one matrix product) and of the e's (h-sized):
 
@@ -17,9 +17,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
-
-from prism.derivatives.directions import Directions, Spanned, Sparse
-from prism.networks.lift import Lifted
 
 Weight = Float[Array, "d width"]
 Kernel = Float[Array, "N N"]
@@ -125,7 +122,7 @@ def _pair(first: Block, second: Block) -> Kernel:
     if isinstance(first, SharedBlock) and not isinstance(second, SharedBlock):
         return _pair(second, first).T
     if isinstance(second, SharedBlock):
-        return _rows(first.onto(second)) @ _rows(second.cotangents).T
+        return _by_sample(first.onto(second)) @ _by_sample(second.cotangents).T
     if isinstance(first, SparseBlock) and isinstance(second, OwnBlock):
         return _pair(second, first).T
     if isinstance(first, OwnBlock):
@@ -157,44 +154,9 @@ def _sparse_pair(first: Block, second: Block) -> Kernel:
     return jax.lax.map(row, (first.indices, first.values, first.cotangents))
 
 
-def lift_blocks(
-    points: Float[Array, "N coordinates"], gradients: Lifted, bundles: Sequence[tuple[Directions, bool]]
-) -> list[Block]:
-    """The rows of W from the gradients to what left the lift; each bundle is shared by the samples, or batched."""
-    on_points, coordinates, blocks = gradients.value, points.shape[1], []
-    for (directions, shared), first in zip(bundles, gradients.firsts, strict=True):
-        if isinstance(directions, Spanned) and shared:
-            on_points, block = _spanned_block(points, on_points, first, directions)
-            blocks.append(block)
-        elif shared:
-            blocks.append(SharedBlock(directions.dense(coordinates), first))
-        elif isinstance(directions, Sparse):
-            blocks.append(SparseBlock(directions.indices, directions.values, first))
-        else:
-            blocks.append(OwnBlock(jax.vmap(lambda v: _vectors(v, coordinates))(directions), first))
-    return [OwnBlock(points[:, None], on_points[:, None]), *blocks]
-
-
-def _spanned_block(
-    points: Array, on_points: Array, first: Array, directions: Spanned
-) -> tuple[Float[Array, "N width"], SharedBlock]:
-    """e = (x − Q Qᵀx)/|y⊥| is written in the point and the basis, which are there already."""
-    at = lambda x: eqx.tree_at(lambda v: v.y, directions, x[: directions.y.shape[0]])
-    along, distance = jax.vmap(lambda x: (at(x).along, at(x).distance))(points)
-    to_point = first[:, -2] / jnp.maximum(distance, 1e-30)[:, None]
-    mixing = "ak,nah->nkh" if directions.mix.ndim == 2 else "nak,nah->nkh"
-    on_basis = jnp.einsum(mixing, directions.mix, first[:, :-2]) - along[:, :, None] * to_point[:, None]
-    basis = jnp.pad(directions.basis().T, ((0, 0), (0, points.shape[1] - directions.y.shape[0])))
-    return on_points + to_point, SharedBlock(basis, on_basis)
-
-
-def _vectors(directions: Directions, coordinates: int) -> Float[Array, "a d"]:
-    return directions.vectors(coordinates) if isinstance(directions, Spanned) else directions.dense(coordinates)
-
-
 def _flat(array: Float[Array, "N a k"]) -> Float[Array, "Na k"]:
     return array.reshape(-1, array.shape[-1])
 
 
-def _rows(array: Float[Array, "N a k"]) -> Float[Array, "N ak"]:
+def _by_sample(array: Float[Array, "N a k"]) -> Float[Array, "N ak"]:
     return array.reshape(array.shape[0], -1)

@@ -1,6 +1,6 @@
 """The derivatives of N residuals by the weights, in the form that suits each block of these.
 
-    small    everything else: rows are written out, N × P
+    plain    everything else: rows are written out, N × P
     heads    γ = 1 + e H and β = e H':  ∂r_n/∂[H H'] = e(μ_n) ⊗ g_n  with  g = ∂r/∂[γ β]
     lift     z = x W + b:               ∂r_n/∂W = Σ_a v_na ⊗ e_na
 
@@ -22,72 +22,72 @@ from prism.shapes import Hidden, Scalar
 from prism.training.natural.factored import Block, OwnBlock, kernel
 
 Heads = Float[Array, "embedding outputs"]
-Lift = Float[Array, "coordinates width"]
+LiftMatrix = Float[Array, "coordinates width"]
 
 
 class Weights(eqx.Module):
     """The weights of a model, or a change of them, block by block; a lift of no rows where it is left out."""
 
-    small: Float[Array, "P"]
+    plain: Float[Array, "P"]
     heads: Heads
-    lift: Lift
+    lift: LiftMatrix
 
     @staticmethod
     def of(model: Model) -> "Weights":
         none = jnp.zeros((model.generator.weights[-1].shape[1], 0), model.lift.weight.dtype)
         heads = jnp.concatenate([none, *_heads(model.generator)], axis=1)
-        return Weights(ravel_pytree(small_arrays(model))[0], heads, model.lift.weight)
+        return Weights(ravel_pytree(plain_arrays(model))[0], heads, model.lift.weight)
 
     def without_lift(self) -> "Weights":
-        return Weights(self.small, self.heads, self.lift[:0])
+        return Weights(self.plain, self.heads, self.lift[:0])
 
     def put(self, model: Model) -> Model:
         """The model with these weights."""
-        count, unravel = len(_heads(model.generator)), ravel_pytree(small_arrays(model))[1]
+        count, unravel = len(_heads(model.generator)), ravel_pytree(plain_arrays(model))[1]
         heads = jnp.split(self.heads, count, axis=1) if count else []
-        whole = _with_heads(eqx.combine(unravel(self.small), model), heads)
+        whole = _with_heads(eqx.combine(unravel(self.plain), model), heads)
         return eqx.tree_at(lambda m: m.lift.weight, whole, self.lift)
 
     def norm(self) -> Scalar:
-        """Of what comes after the lift."""
-        return jnp.sqrt(jnp.sum(self.small**2) + jnp.sum(self.heads**2))
+        """The length of everything behind the lift."""
+        return jnp.sqrt(jnp.sum(self.plain**2) + jnp.sum(self.heads**2))
 
 
 class Jacobian(eqx.Module):
     """Rows ∂r_n/∂θ; of the lift there may be none."""
 
-    small: Float[Array, "M P"]
+    plain: Float[Array, "M P"]
     heads: list[Block]
     lift: list[Block]
 
     def without_lift(self) -> "Jacobian":
-        return Jacobian(self.small, self.heads, [])
+        return Jacobian(self.plain, self.heads, [])
 
     def kernel(self) -> Float[Array, "M M"]:
         """J Jᵀ."""
         blocks = [kernel(part) for part in (self.heads, self.lift) if part]
-        return self.small @ self.small.T + sum(blocks, start=0.0)
+        return self.plain @ self.plain.T + sum(blocks, start=0.0)
 
     def push(self, change: Weights) -> Float[Array, "M"]:
         """J δ."""
-        return self.small @ change.small + _pushed(self.heads, change.heads) + _pushed(self.lift, change.lift)
+        return self.plain @ change.plain + _pushed(self.heads, change.heads) + _pushed(self.lift, change.lift)
 
     def pull(self, coefficients: Float[Array, "M"], like: Weights) -> Weights:
         """Jᵀ c, of the shape of these weights."""
         back = lambda blocks, matrix: sum(
             (block.pull(coefficients, matrix.shape[0]) for block in blocks), start=jnp.zeros_like(matrix)
         )
-        return Weights(self.small.T @ coefficients, back(self.heads, like.heads), back(self.lift, like.lift))
+        return Weights(self.plain.T @ coefficients, back(self.heads, like.heads), back(self.lift, like.lift))
 
     def above(self, below: "Jacobian") -> "Jacobian":
         """Both, one above the other."""
-        first, second = len(self.small), len(below.small)
+        first, second = len(self.plain), len(below.plain)
         stack = lambda upper, lower: [
             *[block.extended(0, second) for block in upper],
             *[block.extended(first, 0) for block in lower],
         ]
-        small = jnp.concatenate([self.small, below.small])
-        return Jacobian(small, stack(self.heads, below.heads), stack(self.lift, below.lift))
+        plain = jnp.concatenate([self.plain, below.plain])
+        return Jacobian(plain, stack(self.heads, below.heads), stack(self.lift, below.lift))
 
 
 def _pushed(blocks: list[Block], matrix: Float[Array, "rows columns"]) -> Float[Array, "M"] | float:
@@ -95,7 +95,7 @@ def _pushed(blocks: list[Block], matrix: Float[Array, "rows columns"]) -> Float[
 
 
 class Probed(eqx.Module):
-    """A head H whose answer e H can be moved by a vector: the gradient to it is g."""
+    """A head H to whose answer e H a vector is added: the gradient by that vector is g."""
 
     head: Float[Array, "embedding outputs"]
     added: Float[Array, "outputs"]
@@ -104,25 +104,25 @@ class Probed(eqx.Module):
         return embedding @ self.head + self.added
 
 
-def small_arrays(model: Model) -> Model:
-    """The arrays but for the lift's matrix and the heads."""
+def plain_arrays(model: Model) -> Model:
+    """The arrays but for the lift's matrix and the heads: those whose rows are written out."""
     arrays = eqx.filter(model, eqx.is_array)
     return eqx.tree_at(lambda m: (m.lift.weight, *_heads(m.generator)), arrays, replace_fn=lambda _: None)
 
 
-def probed(model: Model, small: Model, added: Sequence[Array]) -> Model:
-    """The model with other arrays and its own heads, whose answers are moved."""
-    moved = [Probed(head, vector) for head, vector in zip(_heads(model.generator), added, strict=True)]
-    return _with_heads(eqx.combine(small, model), moved)
+def probed(model: Model, arrays: Model, added: Sequence[Array]) -> Model:
+    """The model with these arrays, and vectors added to the answers of its heads."""
+    with_vectors = [Probed(head, vector) for head, vector in zip(_heads(model.generator), added, strict=True)]
+    return _with_heads(eqx.combine(arrays, model), with_vectors)
 
 
 def head_probes(model: Model) -> list[Array]:
-    """Moves of nothing."""
+    """Zeros, of the shape of each head's answer: where its gradients are taken."""
     return [jnp.zeros_like(head[0]) for head in _heads(model.generator)]
 
 
 def head_blocks(model: Model, parameters: Float[Array, "N p"], gradients: Sequence[Float[Array, "N _"]]) -> list[Block]:
-    """The rows e(μ_n) ⊗ g_n from the gradients to the moves."""
+    """The rows e(μ_n) ⊗ g_n, from the gradients g by the heads' answers."""
     if not gradients:
         return []
     embeddings = jax.vmap(lambda mu: model.generator.embed(model.parameters.standardise(mu)))(parameters)
@@ -130,7 +130,7 @@ def head_blocks(model: Model, parameters: Float[Array, "N p"], gradients: Sequen
 
 
 def _heads(generator: HyperGenerator) -> list[Any]:
-    """Those that are there; under `eqx.tree_at` their places."""
+    """The heads that the generator has."""
     return [head for head in (generator.scale_head, generator.shift_head) if head is not None]
 
 

@@ -4,7 +4,8 @@ For all weights, with rows J_n = ∂r_n/∂θ / √N and projected momentum (Gol
 
     φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ),     θ ← θ − η φ.
 
-For the d-sized lift one residual a point is one equation for d unknowns; its gradient in x is d. To leading order
+For the d-sized lift one residual per point is one equation for d unknowns; its gradient in x, its slopes, is d. To
+leading order
 
     ∂_i r_n = Σ_k W_ik p_nk + ...,     p_n = ∂r_n/∂z_n,
 
@@ -16,102 +17,111 @@ with the same p for every coordinate i, so all d least-squares problems share on
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
 from prism.networks.model import Model
-from prism.objective.objective import Batch, Objective
+from prism.numerics.damped_systems import damped_solution
+from prism.objective.batches import Batch
+from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 from prism.training.natural.jacobian import Jacobian, Weights
-from prism.training.natural.rows import Rows, directional_rows, rows
+from prism.training.natural.rows import LinearRows, linear_rows
 from prism.training.optimisers import Optimiser, StepInfo
 
-REVIEW = 5
-"""Steps between two looks at how well the last one did what the linear model foretold."""
-ATTEMPTS = 8
-"""How often a system that cannot be solved is damped ten times more."""
+REVIEW_EVERY = 5
+"""Steps between two comparisons of the last step's decrease with the predicted one."""
+MOST_DAMPING = 1e3
+"""Above this a larger damping changes nothing but the length of a step."""
 
 
 class SpringState(eqx.Module):
-    """Momentum, with a lift where that is in the kernel, and the two quantities that adapt."""
+    """The momentum (with a lift where that is in the kernel), and the two quantities that adapt."""
 
     momentum: Weights
     damping: Scalar
-    slope_rate: Scalar
+    lift_rate: Scalar
     count: Int[Array, ""]
 
 
 class Spring(Optimiser[SpringState]):
-    """The natural gradient of all weights (`in_kernel`: of the lift too), and the slope step of the lift (`slopes`).
+    """The natural gradient of the network's weights in sample space, with a step of its own for the lift.
 
-    `damping` is relative to the kernel's mean diagonal. It rises where a step misses what it foretold, and falls
-    back; `bound` limits a step relative to the weights. `slope_rows` adds a row v·∇ₓr along a random v for each pair.
+    `Spring()` moves the lift by the residual's slopes; `Spring(lift_in_kernel=True, lift_by_slopes=False)` moves it
+    with all other weights.
     """
 
     rate: float = eqx.field(static=True, default=0.5)
+    """η of the natural gradient: the part of the predicted solution that one step takes. Decays to zero over a run."""
     momentum: float = eqx.field(static=True, default=0.8)
+    """m, the part of the last step's direction that is kept where the new rows do not speak against it; 0 for none."""
     damping: float = eqx.field(static=True, default=1e-4)
+    """λ relative to the mean diagonal of the kernel: the least it can be. It doubles after a step that decreased the
+    loss by less than half of what was predicted, and halves again after one that kept its word."""
     bound: float = eqx.field(static=True, default=0.5)
-    in_kernel: bool = eqx.field(static=True, default=False)
-    slopes: bool = eqx.field(static=True, default=True)
-    slope_rows: bool = eqx.field(static=True, default=False)
-    slope_rate: float = eqx.field(static=True, default=0.5)
-    slope_damping: float = eqx.field(static=True, default=1e-4)
+    """The longest step, relative to the length of all weights behind the lift."""
+    lift_in_kernel: bool = eqx.field(static=True, default=False)
+    """Whether the lift's weights take part in the natural gradient."""
+    lift_by_slopes: bool = eqx.field(static=True, default=True)
+    """Whether the lift moves by the residual's slopes."""
+    lift_rate: float = eqx.field(static=True, default=0.5)
+    """η of the lift's step by slopes: the most it can be. It falls to a quarter after a step that made the slopes
+    larger, and rises again by half after one that did not."""
+    lift_damping: float = eqx.field(static=True, default=1e-4)
+    """λ of the lift's step by slopes, relative to the mean diagonal of P Pᵀ."""
 
-    def __check_init__(self):
-        if self.slope_rows and self.in_kernel:
-            raise InputError("rows of slopes know the weights after the lift alone; leave the lift out of the kernel")
+    natural = True
+
+    def check(self, slopes: Slopes | None) -> None:
+        if slopes is None:
+            return
+        if slopes.directions is None:
+            raise InputError(
+                "Spring takes ∇ₓr into its loss along random directions, not whole; give slopes=Slopes(1), or use Adam"
+            )
+        if self.lift_in_kernel:
+            raise InputError(
+                "slopes in Spring's loss move the weights behind the lift alone; leave out slopes, or give "
+                "Spring(lift_in_kernel=False)"
+            )
 
     def init(self, model: Model) -> SpringState:
-        still = jax.tree.map(jnp.zeros_like, Weights.of(model))
+        zero = jax.tree.map(jnp.zeros_like, Weights.of(model))
         return SpringState(
-            still if self.in_kernel else still.without_lift(),
+            zero if self.lift_in_kernel else zero.without_lift(),
             jnp.full((), self.damping),
-            jnp.full((), self.slope_rate),
+            jnp.full((), self.lift_rate),
             jnp.zeros((), jnp.int32),
         )
 
     def step(
         self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
     ) -> tuple[Model, SpringState, StepInfo]:
-        first, second = jax.random.split(batch.key)
-        batch_rows = rows(objective, model, batch, first)
-        r, count = batch_rows.residuals, batch_rows.slopes.shape[0]
-        target = r
-        if objective.independent:
-            target = r.at[:count].set(objective.residuals(model, batch, second).reshape(-1))
-        momentum, damping = self._natural(*self._system(objective, model, batch, batch_rows, target), state)
+        rows = linear_rows(objective, model, batch)
+        target = rows.values
+        if batch.second_draws is not None:
+            target = target.at[: rows.pairs].set(objective.equations(model, batch, batch.second_draws))
+        momentum, damping = self._natural(rows.jacobian, target, state)
         weights = Weights.of(model)
         change = self._change(weights, momentum, decay)
-        if self.slopes:
-            slope_change = -decay * state.slope_rate * self._slope_step(batch_rows)
-            change = eqx.tree_at(lambda c: c.lift, change, change.lift + slope_change)
+        if self.lift_by_slopes:
+            lift = change.lift - decay * state.lift_rate * self._slope_step(rows)
+            change = eqx.tree_at(lambda c: c.lift, change, lift)
         after = jax.tree.map(jnp.add, weights, change).put(model)
-        loss = jnp.sum(r * target) / count
+        loss = jnp.sum(rows.values * target) / rows.pairs
         finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))
-        now = SpringState(momentum, damping, state.slope_rate, state.count + 1)
-        due = (now.count % REVIEW == 0) | (now.count < REVIEW)
-        foretold = (r + batch_rows.jacobian.push(change))[:count]
-        review = lambda s: self._review(objective, after, batch, batch_rows, foretold, s)
+        now = SpringState(momentum, damping, state.lift_rate, state.count + 1)
+        due = (now.count % REVIEW_EVERY == 0) | (now.count < REVIEW_EVERY)
+        predicted = (rows.values + rows.jacobian.push(change))[: rows.pairs]
+        review = lambda s: self._review(objective, after, batch, rows, predicted, s)
         return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
 
-    def _system(
-        self, objective: Objective, model: Model, batch: Batch, batch_rows: Rows, target: Float[Array, "M"]
-    ) -> tuple[Jacobian, Float[Array, "R"]]:
-        """The rows by what is in the kernel, and the target; with slopes as more of them."""
-        jacobian = batch_rows.jacobian if self.in_kernel else batch_rows.jacobian.without_lift()
-        if not self.slope_rows:
-            return jacobian, target
-        slopes, below = directional_rows(objective, model, batch, jax.random.split(batch.key)[0])
-        return jacobian.above(below), jnp.concatenate([target, slopes])
-
-    def _natural(self, jacobian: Jacobian, target: Float[Array, "R"], state: SpringState) -> tuple[Weights, Scalar]:
+    def _natural(self, jacobian: Jacobian, target: Float[Array, "M"], state: SpringState) -> tuple[Weights, Scalar]:
         """φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ), in units where J carries no 1/√N."""
-        matrix = jacobian.kernel()
-        level = jnp.maximum(jnp.trace(matrix) / target.shape[0], jnp.finfo(matrix.dtype).tiny)
+        jacobian = jacobian if self.lift_in_kernel else jacobian.without_lift()
         missed = target - self.momentum * jacobian.push(state.momentum)
-        solution, damping = damped_solve(matrix / level, missed, state.damping)
-        pulled = jacobian.pull(solution / level, state.momentum)
+        solution, damping = damped_solution(jacobian.kernel(), missed, state.damping)
+        pulled = jacobian.pull(solution, state.momentum)
         return jax.tree.map(lambda old, new: self.momentum * old + new, state.momentum, pulled), damping
 
     def _change(self, weights: Weights, momentum: Weights, decay: Scalar) -> Weights:
@@ -119,66 +129,41 @@ class Spring(Optimiser[SpringState]):
         allowed = self.bound * weights.norm()
         length = self.rate * decay * momentum.norm()
         shrink = jnp.minimum(1.0, allowed / jnp.maximum(length, jnp.finfo(length.dtype).tiny))
-        lift = momentum.lift if self.in_kernel else jnp.zeros_like(weights.lift)
-        whole = Weights(momentum.small, momentum.heads, lift)
+        lift = momentum.lift if self.lift_in_kernel else jnp.zeros_like(weights.lift)
+        whole = Weights(momentum.plain, momentum.heads, lift)
         return jax.tree.map(lambda phi: -self.rate * decay * shrink * phi, whole)
 
-    def _slope_step(self, batch_rows: Rows) -> Float[Array, "coordinates width"]:
+    def _slope_step(self, rows: LinearRows) -> Float[Array, "coordinates width"]:
         """(∇r)ᵀ (P Pᵀ + λI)⁻¹ P."""
-        p = batch_rows.responses
-        matrix = p @ p.T
-        level = jnp.maximum(jnp.trace(matrix) / p.shape[0], jnp.finfo(p.dtype).tiny)
-        solution, _ = damped_solve(matrix / level, p, jnp.full((), self.slope_damping))
-        return batch_rows.slopes.T @ (solution / level)
+        p = rows.responses
+        solution, _ = damped_solution(p @ p.T, p, jnp.full((), self.lift_damping))
+        return rows.slopes.T @ solution
 
     def _review(
         self,
         objective: Objective,
         after: Model,
         batch: Batch,
-        batch_rows: Rows,
-        foretold: Float[Array, "N"],
+        rows: LinearRows,
+        predicted: Float[Array, "N"],
         state: SpringState,
     ) -> SpringState:
-        """Damping from the loss gained over the loss foretold; the rate of the slope step from whether it gained."""
-        key, _ = jax.random.split(batch.key)
-        r, slopes = objective.residuals_and_slopes(after, batch, key)
-        kept = _kept(batch_rows.residuals[: r.shape[0]], foretold, r)
+        """Damping from the decrease over the predicted one; the lift's rate from whether its slopes became larger."""
+        r, slopes = batch.pairs().map(lambda pair: objective.equation_and_slopes(after, pair))
+        kept = _kept(rows.values[: rows.pairs], predicted, r)
         damping = jnp.where(kept > 0.5, state.damping / 2, state.damping * 2)
-        worse = jnp.sum(slopes**2) > 1.1 * jnp.sum(batch_rows.slopes**2)
-        slope_rate = jnp.where(worse, 0.25 * state.slope_rate, 1.5 * state.slope_rate)
+        worse = jnp.sum(slopes**2) > 1.1 * jnp.sum(rows.slopes**2)
+        lift_rate = jnp.where(worse, 0.25 * state.lift_rate, 1.5 * state.lift_rate)
         return eqx.tree_at(
-            lambda s: (s.damping, s.slope_rate),
+            lambda s: (s.damping, s.lift_rate),
             state,
-            (jnp.clip(damping, self.damping, 1e3), jnp.minimum(slope_rate, self.slope_rate)),
+            (jnp.clip(damping, self.damping, MOST_DAMPING), jnp.minimum(lift_rate, self.lift_rate)),
         )
 
 
-def _kept(before: Float[Array, "..."], foretold: Float[Array, "..."], after: Float[Array, "..."]) -> Scalar:
-    """The decrease of the sum of squares over the one foretold; one where next to nothing was foretold."""
+def _kept(before: Float[Array, "..."], predicted: Float[Array, "..."], after: Float[Array, "..."]) -> Scalar:
+    """The decrease of the sum of squares over the predicted one; 1 where next to nothing was predicted."""
     start = jnp.sum(before**2)
-    promised = start - jnp.sum(foretold**2)
+    promised = start - jnp.sum(predicted**2)
     little = promised <= 1e-3 * start
     return jnp.where(little, 1.0, (start - jnp.sum(after**2)) / jnp.where(little, 1.0, promised))
-
-
-def damped_solve(
-    matrix: Float[Array, "N N"], target: Float[Array, "N *k"], damping: Scalar
-) -> tuple[Float[Array, "N *k"], Scalar]:
-    """(K + λI)⁻¹ b by Cholesky, with λ raised tenfold until it succeeds; and the λ that did."""
-    identity = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
-
-    def attempt(level: Scalar) -> Float[Array, "N *k"]:
-        return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(matrix + level * identity, lower=True), target)
-
-    def failed(carry: tuple[Array, Scalar, Int[Array, ""]]) -> Bool[Array, ""]:
-        solution, _, tries = carry
-        return ~jnp.isfinite(jnp.sum(solution)) & (tries < ATTEMPTS)
-
-    def again(carry: tuple[Array, Scalar, Int[Array, ""]]) -> tuple[Array, Scalar, Int[Array, ""]]:
-        raised = jnp.maximum(10.0 * carry[1], jnp.finfo(matrix.dtype).eps)
-        return attempt(raised), raised, carry[2] + 1
-
-    first = (attempt(damping), damping, jnp.zeros((), jnp.int32))
-    solution, level, _ = jax.lax.while_loop(failed, again, first)
-    return solution, level

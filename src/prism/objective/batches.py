@@ -1,0 +1,191 @@
+"""One batch: everything that a step draws at random, drawn in one place, each part from a key of its own.
+
+Points and parameters make pairs: all of them (crossed), or one parameter per point (paired). The directions of each
+frame belong to a point, or to the whole batch where the estimator shares them.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.derivatives.directions import Draw
+from prism.derivatives.estimators import Estimator
+from prism.errors import InputError
+from prism.numerics.chunks import map_chunks
+from prism.numerics.keys import Purpose, child, item, items
+from prism.problem.conditions import Target
+from prism.problem.family import Family
+from prism.problem.terms import draw_directions, frames, place_at
+from prism.shapes import Key, Keys, Parameter, Point
+
+Result = TypeVar("Result")
+Draws = tuple[Draw, ...]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many points and parameters make a batch: all their pairs (crossed), or one parameter per point (paired)."""
+
+    points: int = 100
+    params: int = 100
+    crossed: bool = False
+
+    def __post_init__(self):
+        for name, count in (("points", self.points), ("params", self.params)):
+            if count < 1:
+                raise InputError(f"{name}={count} makes a batch of nothing; give 1 or more")
+        if not self.crossed and self.params != self.points:
+            raise InputError(
+                f"points={self.points} and params={self.params} do not pair up, one parameter per point; "
+                "give equal numbers, or crossed=True for all pairs"
+            )
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a point and a parameter in a batch."""
+        return self.points * self.params if self.crossed else self.points
+
+    def with_points(self, count: int) -> "Sampling":
+        """The same with so many points."""
+        return Sampling(count, self.params if self.crossed else count, self.crossed)
+
+
+class Pair(eqx.Module):
+    """One point, one parameter, the directions drawn for every frame, and a key for what else is drawn there."""
+
+    x: Point
+    mu: Parameter
+    draws: Draws
+    key: Key
+
+
+class Pairs(eqx.Module):
+    """N pairs, one after the other. Draws of a frame that all of them share have no axis of pairs."""
+
+    points: Float[Array, "N coordinates"]
+    parameters: Float[Array, "N p"]
+    draws: Draws
+    keys: Keys
+    shared: tuple[bool, ...] = eqx.field(static=True)
+
+    def __len__(self) -> int:
+        return self.points.shape[0]
+
+    def map(self, function: Callable[[Pair], Result]) -> Result:
+        """The function of every pair, in chunks so that memory is bounded."""
+        own = tuple(None if shared else draw for draw, shared in zip(self.draws, self.shared, strict=True))
+
+        def one(sample: tuple[Point, Parameter, Any, Key]) -> Result:
+            x, mu, drawn, key = sample
+            both = zip(self.draws, drawn, self.shared, strict=True)
+            return function(Pair(x, mu, tuple(common if shared else alone for common, alone, shared in both), key))
+
+        samples = (self.points, self.parameters, own, self.keys)
+        return map_chunks(one, samples, self.points.shape[1])
+
+    def vmap(self, function: Callable[[Pair], Result]) -> Result:
+        """The function of every pair at once."""
+        axes = Pair(0, 0, tuple(None if shared else 0 for shared in self.shared), 0)  # pyright: ignore[reportArgumentType]
+        return jax.vmap(function, in_axes=(axes,))(Pair(self.points, self.parameters, self.draws, self.keys))
+
+    def first(self) -> Pair:
+        """The first of them, for what depends on shapes alone."""
+        draws = zip(self.draws, self.shared, strict=True)
+        drawn = tuple(draw if shared else jax.tree.map(lambda leaf: leaf[0], draw) for draw, shared in draws)
+        return Pair(self.points[0], self.parameters[0], drawn, self.keys[0])
+
+
+class Batch(eqx.Module):
+    """Points, parameters, the directions of every frame, a second draw of them where the loss asks for one, and the
+    targets of each condition."""
+
+    points: Float[Array, "points coordinates"]
+    parameters: Float[Array, "params p"]
+    draws: Draws
+    second_draws: Draws | None
+    targets: tuple[Target, ...]
+    keys: Keys
+    """One per pair, for what a row draws beside its directions."""
+    shared: tuple[bool, ...] = eqx.field(static=True)
+    """Of each frame: whether its draw is one for the whole batch."""
+    crossed: bool = eqx.field(static=True)
+
+    def pairs(self) -> Pairs:
+        """All pairs, in the order of the flattened residuals: a point with each of its parameters, then the next."""
+        points, parameters, draws = self.points, self.parameters, self.draws
+        if self.crossed:
+            count = parameters.shape[0]
+            repeated = lambda leaf: jnp.repeat(leaf, count, axis=0)
+            parameters = jnp.tile(parameters, (points.shape[0], 1))
+            points = repeated(points)
+            both = zip(draws, self.shared, strict=True)
+            draws = tuple(draw if shared else jax.tree.map(repeated, draw) for draw, shared in both)
+        return Pairs(points, parameters, draws, self.keys, self.shared)
+
+    def over_pairs(self, function: Callable[[Point, Parameter, Draws], Result], draws: Draws) -> Result:
+        """The function of every pair at once, flattened, along one of the draws of this batch.
+
+        Under two nested `vmap`s whatever depends on x alone (the lift, the hard constraint, μ-free parts of the source)
+        is computed once per point, and whatever depends on μ alone (the generator) once per parameter.
+        """
+        axes = tuple(None if shared else 0 for shared in self.shared)
+        if not self.crossed:
+            return jax.vmap(function, in_axes=(0, 0, axes))(self.points, self.parameters, draws)
+        over_parameters = jax.vmap(function, in_axes=(None, 0, None))
+        crossed = jax.vmap(over_parameters, in_axes=(0, None, axes))(self.points, self.parameters, draws)
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), crossed)
+
+
+def draw_batch(family: Family, estimator: Estimator, sampling: Sampling, width: int, twice: bool, key: Key) -> Batch:
+    """A batch for a lift of `width` channels; `twice` asks for a second, independent draw of the directions."""
+    points = jax.vmap(family.domain.sample)(items(child(key, Purpose.POINTS), sampling.points))
+    parameters = jax.vmap(family.parameters.sample)(items(child(key, Purpose.PARAMETERS), sampling.params))
+    shared = tuple(frame.is_shared(estimator) for frame in frames(family))
+    batch = Batch(
+        points,
+        parameters,
+        (),
+        None,
+        _targets(family, child(key, Purpose.CONDITIONS)),
+        items(child(key, Purpose.SLOPES), sampling.pairs),
+        shared,
+        sampling.crossed,
+    )
+    return redraw(batch, family, estimator, width, key, twice)
+
+
+def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: Key, twice: bool = False) -> Batch:
+    """The batch with new directions for every frame: one draw where it is shared, else one per point."""
+    lift, mu = jnp.zeros((batch.points.shape[1], width)), batch.parameters[0]
+    at = lambda x, k: draw_directions(family, estimator, place_at(family, x, mu, lift), k)
+
+    def draws(purpose: Purpose) -> Draws:
+        common = at(batch.points[0], child(child(key, purpose), Purpose.WHOLE))
+        own = jax.vmap(at)(batch.points, items(child(key, purpose), batch.points.shape[0]))
+        return tuple(c if shared else o for c, o, shared in zip(common, own, batch.shared, strict=True))
+
+    second = draws(Purpose.SECOND_DIRECTIONS) if twice else None
+    return dataclasses.replace(batch, draws=draws(Purpose.DIRECTIONS), second_draws=second)
+
+
+def pair_at(family: Family, estimator: Estimator, mu: Parameter, width: int, key: Key) -> Pair:
+    """A random point at a given parameter, with directions for a lift of `width` channels."""
+    x = family.domain.sample(child(key, Purpose.POINTS))
+    place = place_at(family, x, mu, jnp.zeros((x.shape[0], width)))
+    draws = draw_directions(family, estimator, place, child(key, Purpose.DIRECTIONS))
+    return Pair(x, mu, draws, child(key, Purpose.SLOPES))
+
+
+def _targets(family: Family, key: Key) -> tuple[Target, ...]:
+    """A batch of targets for each condition."""
+    targets = []
+    for number, condition in enumerate(family.conditions.values()):
+        draw = lambda k, condition=condition: condition.draw(family.parameters, k)
+        targets.append(jax.vmap(draw)(items(item(key, number), condition.points)))
+    return tuple(targets)

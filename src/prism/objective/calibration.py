@@ -1,0 +1,79 @@
+"""The units of a problem, from the problem itself: how large residuals are where the network is a constant.
+
+No network takes part: a constant has jets of its own, so what is compiled here is the equation alone.
+"""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.derivatives.estimators import Estimator
+from prism.networks.model import Model
+from prism.objective.batches import Batch, Sampling, draw_batch
+from prism.objective.rows import Objective
+from prism.problem.conditions import Condition, Target
+from prism.problem.family import Family
+from prism.problem.terms import constant_residual, constrained_value
+from prism.shapes import Key, Scalar
+
+CALIBRATION_POINTS = 64
+
+
+def constant_batch(family: Family, estimator: Estimator, sampling: Sampling, key: Key) -> Batch:
+    """A batch for networks that are constant: their lift has one channel."""
+    return draw_batch(family, estimator, sampling, 1, False, key)
+
+
+def constant_rows(family: Family, batch: Batch, value: Scalar) -> Float[Array, "N"]:
+    """The residual, in its own units, of N = value at every pair of a constant's batch."""
+    return batch.over_pairs(lambda x, mu, draws: constant_residual(family, draws, x, mu, value), batch.draws)
+
+
+def residual_scale(family: Family, batch: Batch) -> Scalar:
+    """The root mean square of the residual of N = 0: the unit of residuals; 1 where that vanishes."""
+    scale = root_mean_square(constant_rows(family, batch, jnp.zeros(())))
+    return jnp.where(scale > 0, scale, 1.0)
+
+
+def calibrate(model: Model, objective: Objective, key: Key) -> tuple[Model, Objective]:
+    """Set the units of the network's output and of the rows.
+
+    With r(N) the residual: scale = rms r(0); amplitude = rms r(0) / rms r'(0)[1], the size of the constant network
+    that answers a residual of that size; slope_scale = rms |∇ₓr(0)|; condition_scale the largest of amplitude and
+    what the conditions ask for beyond N = 0.
+    """
+    family, sampling = objective.family, objective.sampling
+    few = sampling.with_points(min(sampling.points, CALIBRATION_POINTS))
+    batch, zero = constant_batch(family, objective.estimator, few, key), jnp.zeros(())
+    respond = lambda value: constant_rows(family, batch, value)
+    at_zero, response = jax.jvp(respond, (zero,), (jnp.ones(()),))
+    size, gain = root_mean_square(at_zero), root_mean_square(response)
+    scale = jnp.where(size > 0, size, 1.0)
+    amplitude = jnp.where(gain > 0, scale / gain, 1.0)
+    slopes = batch.pairs().map(
+        lambda pair: jax.grad(lambda x: constant_residual(family, pair.draws, x, pair.mu, zero))(pair.x)
+    )
+    slope_scale = root_mean_square(slopes) * slopes.shape[1] ** 0.5
+    conditions = list(zip(family.conditions.values(), batch.targets, strict=True))
+    scales = (scale, jnp.where(slope_scale > 0, slope_scale, 1.0), condition_scale(family, conditions, amplitude))
+    model = eqx.tree_at(lambda m: m.amplitude, model, amplitude)
+    return model, eqx.tree_at(lambda o: (o.scale, o.slope_scale, o.condition_scale), objective, scales)
+
+
+def condition_scale(family: Family, conditions: Sequence[tuple[Condition, Target]], amplitude: Scalar) -> Scalar:
+    """The largest of amplitude and √weight |u − g| of N = 0 at the targets of each condition."""
+    misses = [jnp.ravel(amplitude)]
+    for condition, targets in conditions:
+        miss = lambda t: constrained_value(family, jnp.zeros(()), t.x, t.mu) - t.value
+        misses.append(condition.weight**0.5 * jax.vmap(miss)(targets))
+    return jnp.max(jnp.abs(jnp.concatenate(misses)))
+
+
+def root_mean_square(values: Float[Array, "..."]) -> Scalar:
+    """Of the finite values: one bad point must not decide the units of a run."""
+    finite = jnp.isfinite(values)
+    squares = jnp.where(finite, values * values, 0.0)
+    return jnp.sqrt(jnp.sum(squares) / jnp.maximum(jnp.sum(finite), 1))

@@ -1,0 +1,131 @@
+"""The terms of a family at one point, read off jets: nothing here knows what network the jets are of.
+
+draws = draw_directions(family, estimator, place, key)      once per point
+parts = decompositions(family, draws, place)                directions and weights there
+u = derivatives(family, parts, network, place)              u.value, u.lap, ...
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from prism.derivatives.directions import Decomposition, Draw
+from prism.derivatives.estimators import Estimator
+from prism.derivatives.operators import Operator, Place
+from prism.derivatives.taylor import Jet, constant_jet, point_jet
+from prism.numerics.keys import Purpose, child, item
+from prism.problem.family import Derivatives, Family
+from prism.shapes import Key, Parameter, Point, Scalar
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Terms that share their directions, and so are read off one jet."""
+
+    operators: dict[str, Operator]
+
+    @property
+    def leader(self) -> Operator:
+        """The operator whose directions all use."""
+        return next(iter(self.operators.values()))
+
+    @property
+    def order(self) -> int:
+        """Up to which coefficient the jet goes."""
+        return max(operator.order for operator in self.operators.values())
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the highest coefficient is needed as a weighted sum over directions alone."""
+        return all(operator.linear for operator in self.operators.values() if operator.order == self.order)
+
+    def is_shared(self, estimator: Estimator) -> bool:
+        """Whether one draw of directions serves every point of a batch."""
+        return estimator.shared or self.leader.isotropic_order is None
+
+
+class NetworkJets(Protocol):
+    """What is asked of a network N at one pair (x, μ)."""
+
+    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
+        """Its jet for the frame of this number, along the directions of that part."""
+        ...
+
+    def value(self) -> Jet:
+        """Its value, as a jet of order 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """N = constant everywhere."""
+
+    constant: Scalar
+
+    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
+        return constant_jet(self.constant, frame.order, frame.collapsed, part.weights)
+
+    def value(self) -> Jet:
+        return point_jet(self.constant)
+
+
+def frames(family: Family) -> list[Frame]:
+    """The family's terms, grouped by their directions."""
+    groups: list[dict[str, Operator]] = []
+    for name, operator in family.terms.items():
+        sharing = (group for group in groups if next(iter(group.values())).shares_directions(operator))
+        group = next(sharing, None)
+        if group is None:
+            groups.append({name: operator})
+        else:
+            group[name] = operator
+    return [Frame(group) for group in groups]
+
+
+def place_at(family: Family, x: Point, mu: Parameter, lift: Float[Array, "coordinates width"] | None) -> Place:
+    """The place (x, μ) as a lift sees it."""
+    return Place(x, family.parameters.named(mu), lift, family.domain.dimension)
+
+
+def sample_pair(family: Family, key: Key) -> tuple[Point, Parameter]:
+    """A random point and, independent of it, a random parameter."""
+    return family.domain.sample(child(key, Purpose.POINTS)), family.parameters.sample(child(key, Purpose.PARAMETERS))
+
+
+def draw_directions(family: Family, estimator: Estimator, place: Place, key: Key) -> tuple[Draw, ...]:
+    """The random part of the directions of every frame, each from a key of its own."""
+    leaders = [frame.leader for frame in frames(family)]
+    return tuple(leader.draw(estimator, place, item(key, number)) for number, leader in enumerate(leaders))
+
+
+def decompositions(family: Family, draws: Sequence[Draw], place: Place) -> list[Decomposition]:
+    """Directions and weights of every frame at a place."""
+    return [frame.leader.decompose(draw, place) for frame, draw in zip(frames(family), draws, strict=True)]
+
+
+def derivatives(family: Family, parts: Sequence[Decomposition], network: NetworkJets, place: Place) -> Derivatives:
+    """u and its terms where N has these jets."""
+    constraint, terms = family.constraint(), {}
+    if not parts:
+        return Derivatives(constraint.apply(network.value(), place.x, place.mu, None).value, {})
+    value = jnp.zeros(())
+    for number, (frame, part) in enumerate(zip(frames(family), parts, strict=True)):
+        u = constraint.apply(network.jet(number, frame, part), place.x, place.mu, part.directions)
+        value = u.value
+        terms |= {name: operator.read(u) for name, operator in frame.operators.items()}
+    return Derivatives(value, terms)
+
+
+def constrained_value(family: Family, value: Scalar, x: Point, mu: Parameter) -> Scalar:
+    """u(x; μ) where N has this value."""
+    return family.constraint().apply(point_jet(value), x, family.parameters.named(mu), None).value
+
+
+def constant_residual(family: Family, draws: Sequence[Draw], x: Point, mu: Parameter, value: Scalar) -> Scalar:
+    """The residual at one pair where N is this constant everywhere. Draws are for a lift of one channel."""
+    place = place_at(family, x, mu, jnp.zeros((x.shape[0], 1), x.dtype))
+    u = derivatives(family, decompositions(family, draws, place), Constant(value), place)
+    return family.residual(u, x, place.mu)
