@@ -34,10 +34,10 @@ class Stepper:
 
     def __init__(self, modulation: str, dimension: int):
         family = problem(dimension)
-        settings = Settings(Coordinates(16), Adam(), Architecture(modulation=MODULATIONS[modulation], affine=0))
-        completed = settings.completed(family)
-        self.state = first_state(family, completed)
-        self.program = Program.compile(self.state, completed.optimiser)
+        architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
+        settings = Settings.choose(family, estimator=Coordinates(16), optimiser=Adam(), architecture=architecture)
+        self.state = first_state(family, settings)
+        self.program = Program.compile(self.state, settings.optimiser)
 
     def seconds_per_step(self, steps: int) -> float:
         """Measured over so many steps, which it takes."""

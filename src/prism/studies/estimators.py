@@ -18,8 +18,8 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.residuals import residual
 from prism.problem.family import Family
-from prism.shapes import Key, Parameter, Point
-from prism.solving.settings import Settings
+from prism.problem.terms import draw_directions, place_at, sample_pair
+from prism.shapes import Key
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, offsets, panels, styles
 from prism.studies.trials import Measurement, Measurements, Study, Tell, Trial, problem
 from prism.training.loop import Budget
@@ -51,7 +51,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
             if name == "exact" and dimension > EXACT_UP_TO:
                 continue
             tell(f"{name} at {dimension:,} dimensions")
-            outcome = Trial(name, Settings(estimator)).run(family, Budget(seconds_of_steps=seconds))
+            outcome = Trial(name, {"estimator": estimator}).run(family, Budget(seconds_of_steps=seconds))
             trained = trained or outcome.solution.model
             report = outcome.report()
             measurements.append(
@@ -69,12 +69,6 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     return measurements
 
 
-def place(family: Family, key: Key) -> tuple[Point, Parameter]:
-    """A point and a parameter, drawn independently."""
-    x = family.domain.sample(child(key, Purpose.POINTS))
-    return x, family.parameters.sample(child(key, Purpose.PARAMETERS))
-
-
 def noise(model: Model, family: Family, estimator: Estimator) -> dict[str, object]:
     """Deviation of the estimated residual and its bias in standard errors, relative to the source's size."""
     keys = items(stream(0, Purpose.CHECK), POINTS)
@@ -82,11 +76,13 @@ def noise(model: Model, family: Family, estimator: Estimator) -> dict[str, objec
     @eqx.filter_jit
     def look(model: Model):
         def at(key: Key):
-            (x, mu), directions = place(family, key), child(key, Purpose.DIRECTIONS)
-            one = lambda chosen, k: residual(model, family, chosen, x, mu, k)
-            draws = jax.lax.map(lambda k: one(estimator, k), items(directions, DRAWS))
-            silent = residual(model.constant(jnp.zeros(())), family, Gram(), x, mu, directions)
-            return one(Gram(), directions), draws, silent
+            (x, mu), directions = sample_pair(family, key), child(key, Purpose.DIRECTIONS)
+            place = place_at(family, x, mu, model.lift.weight)
+            one = lambda chosen, k: residual(model, family, draw_directions(family, chosen, place, k), x, mu)
+            estimates = jax.lax.map(lambda k: one(estimator, k), items(directions, DRAWS))
+            exact = draw_directions(family, Gram(), place, directions)
+            silent = residual(model.constant(jnp.zeros(())), family, exact, x, mu)
+            return residual(model, family, exact, x, mu), estimates, silent
 
         return jax.lax.map(at, keys)
 

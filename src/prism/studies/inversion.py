@@ -26,7 +26,6 @@ from prism.problem.domains import Domain, Sphere
 from prism.problem.family import Family
 from prism.shapes import Key, Parameter, Point
 from prism.solution.solution import Solution
-from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, offsets, panels, styles
 from prism.studies.trials import LEVEL, Measurement, Measurements, Study, TableRow, Tell, Trial, binomial_interval
 from prism.training.loop import Budget
@@ -83,7 +82,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     measurements: list[Measurement] = []
     for problem in problems(DIMENSION):
         tell(f"training {problem.name} at {DIMENSION:,} dimensions")
-        outcome = Trial("default", Settings()).run(problem.family, Budget(steps=FULL_STEPS if full else STEPS))
+        outcome = Trial("default").run(problem.family, Budget(steps=FULL_STEPS if full else STEPS))
         tell(f"inverting {DATA_SETS} data sets of {problem.name}, and {BLIND_SETS} blind ones")
         measurements += measure(problem, outcome.solution)
     return measurements

@@ -38,7 +38,7 @@ def measured_errors(
     group: str, trial: Trial, family: Family, budget: Budget, betas: Sequence[float]
 ) -> list[Measurement]:
     """The trial trained on the family, then its error at each β; `group` is the column of the trial's name."""
-    seed, model = trial.settings.seed, trial.run(family, budget).solution.model
+    seed, model = trial.choices.get("seed", 0), trial.run(family, budget).solution.model
     errors = errors_at(model, family, jnp.asarray(betas)[:, None], stream(seed, Purpose.EVALUATION))
     labels: Measurement = {group: trial.name, "d": family.domain.dimension, "steps": budget.steps, "seed": seed}
     return [{**labels, "β": beta, "relative L2": float(error)} for beta, error in zip(betas, errors, strict=True)]

@@ -4,7 +4,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from prism.problem.parameters import LogUniform, Uniform
-from prism.solving.settings import Settings
 from prism.studies import over_beta
 from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged
 
@@ -19,7 +18,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     for seed in SEEDS:
         for name, space in LAWS.items():
             tell(f"{name}, seed {seed}")
-            trial, family = Trial(name, Settings(seed=seed)), over_beta.problem(space, seed)
+            trial, family = Trial(name, {"seed": seed}), over_beta.problem(space, seed)
             measurements += over_beta.measured_errors("law", trial, family, budget, BETAS)
     return measurements
 

@@ -4,16 +4,24 @@ Ten seconds of steps each: with the compilations, one for the three seeds of a v
 cores. The order of the variants is decided by then; how good each becomes is not.
 """
 
-from dataclasses import replace
-
 from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
 from prism.families.two_body import TwoBodyFamily
-from prism.objective.objective import Slopes
-from prism.solving.settings import Settings
+from prism.objective.rows import Slopes
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, offsets, panels, styles
-from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged, problem
+from prism.studies.trials import (
+    SEEDS,
+    Measurement,
+    Measurements,
+    Study,
+    TableRow,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+    problem,
+)
 from prism.training.loop import Budget
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
@@ -24,23 +32,23 @@ SECONDS, FULL_SECONDS = 10.0, 60.0
 
 def trials(family: TwoBodyFamily) -> list[Trial]:
     """The default, then each change of it."""
-    architecture = Settings().completed(family).architecture
-    shaped = lambda **changes: Settings(architecture=replace(architecture, **changes))
+    shaped = lambda **changes: changed(family, **changes)
+    kernel = Spring(lift_in_kernel=True, lift_by_slopes=False)
     return [
-        Trial("default", Settings()),
-        Trial("lift in the kernel instead of the slope step", Settings(optimiser=Spring(in_kernel=True, slopes=False))),
-        Trial("lift in the kernel beside the slope step", Settings(optimiser=Spring(in_kernel=True))),
-        Trial("with rows of slopes", Settings(optimiser=Spring(slope_rows=True))),
+        Trial("default"),
+        Trial("lift in the kernel instead of the slope step", {"optimiser": kernel}),
+        Trial("lift in the kernel beside the slope step", {"optimiser": Spring(lift_in_kernel=True)}),
+        Trial("with rows of slopes", {"slopes": Slopes(1)}),
         Trial("no affine part", shaped(affine=0)),
         Trial("lift starts without bias", shaped(lift_bias=0.0)),
         Trial("lift of width 64", shaped(lift_width=64)),
-        Trial("no momentum", Settings(optimiser=Spring(momentum=0.0))),
-        Trial("coordinates:16", Settings(Coordinates(16))),
-        Trial("coordinates:16, independent", Settings(Coordinates(16), independent=True)),
-        Trial("coordinates:64", Settings(Coordinates(64))),
-        Trial("adam", Settings(optimiser=Adam())),
-        Trial("adam, slopes in the loss", Settings(optimiser=Adam(), slopes=Slopes())),
-        Trial("adam, slopes along one direction in the loss", Settings(optimiser=Adam(), slopes=Slopes(1))),
+        Trial("no momentum", {"optimiser": Spring(momentum=0.0)}),
+        Trial("coordinates:16", {"estimator": Coordinates(16)}),
+        Trial("coordinates:16, independent", {"estimator": Coordinates(16), "independent": True}),
+        Trial("coordinates:64", {"estimator": Coordinates(64)}),
+        Trial("adam", {"optimiser": Adam()}),
+        Trial("adam, slopes in the loss", {"optimiser": Adam(), "slopes": Slopes()}),
+        Trial("adam, slopes along one direction in the loss", {"optimiser": Adam(), "slopes": Slopes(1)}),
     ]
 
 
@@ -53,7 +61,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
         for trial in trials(families[SEEDS[0]]):
             for seed, family in families.items():
                 tell(f"{trial.name} at {dimension:,} dimensions, seed {seed}")
-                seeded = Trial(trial.name, replace(trial.settings, seed=seed))
+                seeded = Trial(trial.name, {**trial.choices, "seed": seed})
                 report = seeded.run(family, Budget(seconds_of_steps=seconds)).report()
                 measurements.append(
                     {

@@ -2,12 +2,23 @@
 
 from matplotlib.figure import Figure
 
+from prism.families.two_body import TwoBodyFamily
 from prism.networks.modulation import NONE
 from prism.problem.parameters import LogUniform
-from prism.solving.settings import Settings
 from prism.studies import over_beta
 from prism.studies.figures import SHADE
-from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged, changed
+from prism.studies.trials import (
+    SEEDS,
+    Choices,
+    Measurement,
+    Measurements,
+    Study,
+    TableRow,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+)
 
 LOW, HIGH = 0.3, 3.0
 FIXED = (0.5, 2.0)
@@ -20,7 +31,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     budget = over_beta.budget(full)
     for seed in SEEDS:
         family = over_beta.problem(LogUniform(beta=(LOW, HIGH)), seed)
-        solvers = [("PRISM", family, Settings(seed=seed))]
+        solvers: list[tuple[str, TwoBodyFamily, Choices]] = [("PRISM", family, {"seed": seed})]
         for beta in FIXED:
             alone = over_beta.problem_at(beta, seed)
             solvers.append((f"fixed at {beta:g}", alone, changed(alone, seed, modulation=NONE)))

@@ -5,7 +5,7 @@ seconds, compilation apart: what is compared is the method, not the compiler.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ Measurements = Sequence[Mapping[str, Any]]
 TableRow = dict[str, Any]
 Tell = Callable[[str], None]
 
+Choices = Mapping[str, Any]
+"""Arguments of `Settings.choose`."""
 SEEDS = (0, 1, 2)
 """Of problem, network and sampling, in every study that has error bars."""
 LEVEL = 0.95
@@ -48,14 +50,14 @@ class Study:
 
 @dataclass(frozen=True)
 class Trial:
-    """A name, and the settings it stands for."""
+    """A name, and what it chooses of the settings; the rest is as `Settings.choose` has it for the family."""
 
     name: str
-    settings: Settings
+    choices: Choices = field(default_factory=dict)
 
     def run(self, family: Family, budget: Budget) -> Outcome:
         """What it ended with; an interrupted trial ends the study."""
-        outcome = execute(family, self.settings, budget, show=False)
+        outcome = execute(family, Settings.choose(family, **self.choices), budget, show=False)
         if outcome.interrupted_by is not None:
             raise KeyboardInterrupt
         return outcome
@@ -66,10 +68,9 @@ def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamil
     return SineGordon.create(dimension, stream(seed, Purpose.PROBLEM), scaled)
 
 
-def changed(family: Family, seed: int = 0, **changes: object) -> Settings:
+def changed(family: Family, seed: int = 0, **changes: Any) -> Choices:
     """The default settings but for these fields of the architecture."""
-    architecture = Settings().completed(family).architecture
-    return Settings(architecture=replace(architecture, **changes), seed=seed)  # pyright: ignore[reportArgumentType]
+    return {"architecture": replace(Settings.choose(family).architecture, **changes), "seed": seed}
 
 
 def averaged(measurements: Measurements, by: Sequence[str], columns: Sequence[str]) -> list[TableRow]:

@@ -23,7 +23,7 @@ from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, items, stream
-from prism.objective.objective import Batch
+from prism.objective.batches import Batch
 from prism.shapes import Key, Keys
 from prism.solving.runs import first_state
 from prism.solving.settings import Settings
@@ -67,7 +67,8 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 def _begin(equation: str, modulation: str, seed: int):
     family = EQUATIONS[equation].create(DIMENSION, stream(seed, Purpose.PROBLEM))
     architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
-    settings = Settings(Coordinates(16), Adam(), architecture, seed=seed).completed(family)
+    adam = {"estimator": Coordinates(16), "optimiser": Adam()}
+    settings = Settings.choose(family, **adam, architecture=architecture, seed=seed)
     return first_state(family, settings), settings
 
 
@@ -75,11 +76,12 @@ def along(state: TrainingState) -> list[Measurement]:
     """Every measure at every position, in powers of ten of the one in the middle of the box."""
     space = state.objective.family.parameters
     low, high = space.uniform_box()
-    batch, keys = state.objective.draw(stream(0, Purpose.CHECK)), items(stream(1, Purpose.CHECK), DRAWS)
+    batch = state.objective.draw(state.model, stream(0, Purpose.CHECK))
+    keys = items(stream(1, Purpose.CHECK), DRAWS)
 
     def measured(position: float) -> Float[np.ndarray, "measures"]:
         mu = space.from_uniform_coordinate(low + position * (high - low))
-        here = Batch(batch.points, jnp.broadcast_to(mu, batch.parameters.shape), batch.key)
+        here = eqx.tree_at(lambda b: b.parameters, batch, jnp.broadcast_to(mu, batch.parameters.shape))
         return np.log10(_noise(state, here, keys))
 
     middle = measured(MIDDLE)
@@ -93,9 +95,9 @@ def _noise(state: TrainingState, batch: Batch, keys: Keys) -> Float[Array, "meas
     objective = state.objective
 
     def one(key: Key) -> tuple[Array, Array]:
-        drawn = eqx.tree_at(lambda b: b.key, batch, key)
+        drawn = objective.redraw(state.model, batch, key)
         gradient = eqx.filter_grad(lambda model: objective.loss(model, drawn))(state.model)
-        return objective.residuals(state.model, drawn, key), ravel_pytree(gradient)[0]
+        return objective.equations(state.model, drawn, drawn.draws), ravel_pytree(gradient)[0]
 
     residuals, gradients = jax.lax.map(one, keys)
     mean = jnp.mean(gradients, axis=0)
