@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.cli.predict import load_run
+from prism.cli.loading import load_run
 from prism.files.storage import write_file
 from prism.solution.solution import Solution
 
