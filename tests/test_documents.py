@@ -1,6 +1,8 @@
 """The documents are true: code and commands run, tables follow the results, the reference knows every public name."""
 
 import argparse
+import importlib.util
+import inspect
 import re
 import runpy
 import shlex
@@ -103,6 +105,20 @@ def test_scripts_have_the_options(page):
     for script, *words in (*map(shlex.split, in_sentences), *commands(page, "python")):
         options = {word for word in words if word.startswith("--")}
         assert options <= set(re.findall(r'"(--[\w-]+)"', text_of(script))), (script, words)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_names_in_sentences_exist(page):
+    """`prism.Spring(lift_in_kernel=True)`: the name is public or a module, and it takes these arguments."""
+    import prism
+
+    sentences = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
+    for name, arguments in re.findall(r"`(?:src/)?prism\.([\w.]+)(?:\(([^`]*)\))?", sentences):
+        if importlib.util.find_spec(f"prism.{name.split('.')[0]}"):
+            continue
+        assert name in prism.__all__, name
+        given = set(re.findall(r"(\w+)=", arguments))
+        assert given <= set(inspect.signature(getattr(prism, name)).parameters), (name, arguments)
 
 
 def run_prism(words: list[str]) -> None:
