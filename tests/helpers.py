@@ -190,10 +190,10 @@ def network_formula(model: Model, x, mu):
     sigma = ACTIVATIONS[type(manifold.activation)]
     z, start = x @ model.lift.weight + model.lift.bias, 0
     affine = jnp.zeros(())
-    if generator.slope_offset is not None:
-        slope = generator.slope_offset
-        slope = slope if generator.slope_head is None else slope + embedding @ generator.slope_head
-        z, affine = z[: generator.widths[0]], slope @ z[generator.widths[0] :]
+    if generator.affine_offset is not None:
+        q = generator.affine_offset
+        q = q if generator.affine_head is None else q + embedding @ generator.affine_head
+        z, affine = z[: generator.widths[0]], q @ z[generator.widths[0] :]
     for index, width in enumerate(generator.widths):
         h = gamma[start : start + width] * z + beta[start : start + width]
         h = h if index == 0 and manifold.linear_lift else sigma(h)
