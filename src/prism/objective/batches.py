@@ -91,8 +91,9 @@ class Pairs(eqx.Module):
 
     def vmap(self, function: Callable[[Pair], Result]) -> Result:
         """The function of every pair at once."""
-        axes = Pair(0, 0, tuple(None if shared else 0 for shared in self.shared), 0)  # pyright: ignore[reportArgumentType]
-        return jax.vmap(function, in_axes=(axes,))(Pair(self.points, self.parameters, self.draws, self.keys))
+        axes = (0, 0, tuple(None if shared else 0 for shared in self.shared), 0)
+        at = lambda x, mu, draws, key: function(Pair(x, mu, draws, key))
+        return jax.vmap(at, in_axes=axes)(self.points, self.parameters, self.draws, self.keys)
 
     def first(self) -> Pair:
         """The first of them, for what depends on shapes alone."""

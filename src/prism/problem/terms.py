@@ -7,7 +7,7 @@ u = derivatives(family, parts, network, place)              u.value, u.lap, ...
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -47,6 +47,7 @@ class Frame:
         return estimator.shared or self.leader.isotropic_order is None
 
 
+@runtime_checkable
 class NetworkJets(Protocol):
     """What is asked of a network N at one pair (x, μ)."""
 
