@@ -11,11 +11,11 @@ from prism.inversion.estimate import Curve, Estimate, Minimum, Parameter
 from prism.inversion.fitting import Fits
 from prism.inversion.identifiability import MOST, Direction, combinations, open_directions, separate_minima
 from prism.inversion.profiles import Likelihood, Profile, profiles
-from prism.inversion.surrogate import physical, physical_slopes
+from prism.inversion.surrogate import physical, physical_lengths
 from prism.problem.parameters import ParameterSpace
 
 DOUBTFUL = 0.01
-"""A p-value below this is told as a misfit."""
+"""A p-value below this is reported as a misfit."""
 NOTICEABLE = 0.1
 """By which part of their half-width the two kinds of interval may differ and still count as one."""
 STIFFENING = 1e-3
@@ -28,31 +28,38 @@ class Fitted:
     """Where the searches ended, and the likelihood of what they found. `noise` is None where it was not given."""
 
     space: ParameterSpace
-    observations: int
     noise: float | None
     model_deviation: float
     fits: Fits
     likelihood: Likelihood
 
     @property
+    def observations(self) -> int:
+        """The number of values that were given."""
+        return self.likelihood.misfit.observations
+
+    @property
     def chi_square(self) -> float:
-        return float(self.fits.data_costs(self.observations)[self.fits.best] / self.likelihood.variance)
+        """Σ (u − y)² / variance at the best fit."""
+        return self.fits.best_data_cost(self.observations) / self.likelihood.variance
 
     @property
     def freedom(self) -> int:
+        """Degrees of freedom: observations less parameters."""
         return self.observations - self.space.size
 
     def covariance(self) -> Float[np.ndarray, "p p"]:
-        """(JᵀJ / variance)⁻¹ of s, by Gauss and Newton."""
-        slopes = self.fits.slopes[self.fits.best]
-        return np.linalg.inv(slopes.T @ slopes / self.likelihood.variance + STIFFENING * np.eye(self.space.size))
+        """(JᵀJ / variance)⁻¹ of s at the best fit, by Gauss and Newton."""
+        sensitivities = self.fits.sensitivities[self.fits.best]
+        information = sensitivities.T @ sensitivities / self.likelihood.variance
+        return np.linalg.inv(information + STIFFENING * np.eye(self.space.size))
 
 
 def conclude(fitted: Fitted) -> Estimate:
-    """The estimate of one data set."""
+    """The estimate of one data set: both kinds of interval, open directions, separate minima, and warnings."""
     fits, likelihood, covariance = fitted.fits, fitted.likelihood, fitted.covariance()
-    data_slopes = fits.slopes[fits.best, : fitted.observations]
-    suspects = open_directions(data_slopes, likelihood, fitted.model_deviation)
+    sensitivities = fits.sensitivities[fits.best, : fitted.observations]
+    suspects = open_directions(sensitivities, likelihood, fitted.model_deviation)
     indices = [fits.best] if suspects else separate_minima(likelihood, fits)
     roots = likelihood.roots(fits.costs[indices])
     found = profiles(likelihood, fits.s[indices], roots, covariance)
@@ -117,8 +124,8 @@ def _parameters(
 
 def _physical_covariance(fitted: Fitted, covariance: Float[np.ndarray, "p p"]) -> Float[np.ndarray, "p p"]:
     """Of μ instead of s: D C D with D = ∂μ/∂s."""
-    slopes = physical_slopes(fitted.space, fitted.fits.s[fitted.fits.best])
-    return covariance * np.outer(slopes, slopes)
+    lengths = physical_lengths(fitted.space, fitted.fits.s[fitted.fits.best])
+    return covariance * np.outer(lengths, lengths)
 
 
 def _warnings(

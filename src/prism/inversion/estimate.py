@@ -63,23 +63,26 @@ class Estimate:
 
     @property
     def values(self) -> dict[str, float]:
-        """The best fit, also of what is not identifiable: see there."""
+        """The best fit of each parameter, also of those that `identifiable` denies."""
         return {name: parameter.value for name, parameter in self.parameters.items()}
 
     @property
     def interval(self) -> dict[str, Interval]:
+        """The 95 % interval of each parameter; the whole trained space where it is not identifiable."""
         return {name: parameter.interval for name, parameter in self.parameters.items()}
 
     @property
     def identifiable(self) -> dict[str, bool]:
+        """Whether the data determine each parameter."""
         return {name: parameter.identifiable for name, parameter in self.parameters.items()}
 
     @property
     def at_edge(self) -> dict[str, bool]:
+        """Whether the best fit of each parameter lies at an end of the trained space."""
         return {name: parameter.at_edge for name, parameter in self.parameters.items()}
 
     def summary(self) -> list[str]:
-        """Lines for a reader."""
+        """The estimate in lines for a reader: the data, one line per parameter, warnings."""
         known = "as given" if self.noise_given else "estimated"
         fit = f"reduced χ² {self.reduced_chi_square:.3g} (p = {self.p_value:.2g})" if self.p_value is not None else ""
         width = max(len(name) for name in self.parameters)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from prism.inversion.fitting import Fits
 from prism.inversion.profiles import Likelihood
-from prism.problem.parameters import LogUniform, ParameterSpace
+from prism.problem.parameters import ParameterSpace
 
 MOST = 2.0 / 3.0
 """An interval that covers this part of the box tells too little to be given as one."""
@@ -30,6 +30,7 @@ class Direction:
 
     @property
     def parts(self) -> list[int]:
+        """The indices of the parameters that take part."""
         sizes = np.abs(self.vector)
         return [int(index) for index in np.flatnonzero(sizes >= PART * sizes.max())]
 
@@ -38,7 +39,7 @@ class Direction:
         low, high = (np.asarray(end, np.float64) for end in space.uniform_box())
         weights = (self.vector * (high - low))[self.parts]
         weights = weights / np.abs(weights).max() * np.sign(weights[0])
-        logarithm = "log " if isinstance(space, LogUniform) else ""
+        logarithm = "log " if space.logarithmic else ""
         text = ""
         for index, weight in zip(self.parts, weights, strict=True):
             sign = (" − " if weight < 0.0 else " + ") if text else ""
@@ -48,24 +49,25 @@ class Direction:
 
 
 def combinations(directions: Sequence[Direction], space: ParameterSpace) -> list[str]:
-    """What is not determined: combinations, or every parameter where no direction is left."""
+    """What the data leave open, in words: each direction's combination, or every parameter where all are open."""
     return list(space.names) if len(directions) == space.size else [one.combination(space) for one in directions]
 
 
-def open_directions(slopes: Float[np.ndarray, "rows p"], likelihood: Likelihood, error: float) -> list[Direction]:
-    """The eigen-directions of JᵀJ along which the interval covers most of the box, or u moves by less than `error`."""
-    eigenvalues, vectors = np.linalg.eigh(slopes.T @ slopes)
+def open_directions(sensitivities: Float[np.ndarray, "n p"], likelihood: Likelihood, error: float) -> list[Direction]:
+    """The eigen-directions of JᵀJ along which the interval covers most of the box, or u changes by less than `error`
+    from one side of the box to the other; J = ∂u/∂s at the data."""
+    eigenvalues, vectors = np.linalg.eigh(sensitivities.T @ sensitivities)
     found = []
     for gain, v in zip(np.sqrt(np.maximum(eigenvalues, 0.0)), vectors.T, strict=True):
         length = 1.0 / np.abs(v).max()
-        blind = bool(gain * length <= error * slopes.shape[0] ** 0.5)
+        blind = bool(gain * length <= error * sensitivities.shape[0] ** 0.5)
         if blind or 2.0 * likelihood.quantile * likelihood.variance**0.5 >= MOST * length * gain:
             found.append(Direction(v, blind))
     return found
 
 
 def separate_minima(likelihood: Likelihood, fits: Fits) -> list[int]:
-    """The searches that ended in different minima, all within the interval's threshold, the best first."""
+    """The indices of searches that ended in different minima, all within the interval's threshold, the best first."""
     kept: list[int] = []
     near = likelihood.roots(fits.costs) <= likelihood.quantile
     for index in np.argsort(fits.costs)[: near.sum()]:

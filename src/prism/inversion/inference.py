@@ -4,18 +4,23 @@ y_i = u(x_i; μ) + ε_i,     ε_i ~ N(0, variance),     variance = noise² + (su
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import overload
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 from scipy.special import ndtri, stdtrit
 
 from prism.inversion.conclusions import Fitted, conclude
 from prism.inversion.estimate import Estimate
-from prism.inversion.fitting import Fits, Misfit, Prior, minimise, spread
+from prism.inversion.fitting import minimise, spread
+from prism.inversion.misfit import Misfit, Prior, SolutionMisfit
 from prism.inversion.observations import Assumptions, Observations
 from prism.inversion.profiles import Likelihood
 from prism.inversion.surrogate import Physics, Surrogate, typical_size
+from prism.objective.estimation import suited_estimator
+from prism.problem.parameters import ParameterSpace
 from prism.solution.solution import Solution
 
 LEVEL = 0.95
@@ -58,7 +63,10 @@ def invert(
 ) -> Estimate | list[Estimate]:
     """μ from noisy values at scattered points: `prism.invert(solution, prism.Observations(points, values))`.
 
-    One estimate for each data set, or for the only one. The options are those of `Assumptions`.
+    Takes one data set or several, and gives an `Estimate` for each: the best fit, 95 % intervals, and what the data
+    leave open. `noise` is the standard deviation of the values (None: estimated from the misfit), `model_error` the
+    solution's relative L2 error, `physics` the weight of the equation's own residual, `starts` the number of searches;
+    `Assumptions` says more.
     """
     assumptions = Assumptions(noise, model_error, physics, starts)
     alone = isinstance(observations, Observations)
@@ -71,24 +79,38 @@ def invert(
 
 
 def fit(solution: Solution, data: Observations, assumptions: Assumptions, size: float) -> Fitted:
-    """The searches from every start, and the likelihood they belong to; `size` is that of u."""
+    """The searches from every start through a solution whose values are of this `size`, and the likelihood they give.
+
+    A prior is weighed by the variance that a search without it has found, so there are two.
+    """
     space = solution.family.parameters
-    freedom, noise = data.count - space.size, assumptions.noise
     rounding = ROUNDING * float(jnp.finfo(jnp.zeros(()).dtype).eps)
     model_deviation = size * float(np.hypot(assumptions.model_error, rounding))
+    misfit = SolutionMisfit(Surrogate.create(solution, data.points), data.values)
+    fitted = search(misfit, space, spread(assumptions.starts, space.size), assumptions.noise, model_deviation)
+    if assumptions.physics == 0.0:
+        return fitted
+    weight = (assumptions.physics * fitted.likelihood.variance) ** 0.5
+    physics = Physics.create(solution, data.points, suited_estimator(solution.family))
+    misfit = replace(misfit, prior=Prior(physics, weight))
+    return search(misfit, space, fitted.fits.s, assumptions.noise, model_deviation)
 
-    def variance(fits: Fits) -> float:
-        """Where the noise is not given, what the residual shows of it and of the surrogate's error together."""
-        shown = fits.data_costs(data.count)[fits.best] / freedom if noise is None else noise**2 + model_deviation**2
-        return float(max(shown, model_deviation**2))
 
-    misfit = Misfit(Surrogate.create(solution, data.points), data.values)
-    fits = minimise(misfit, spread(assumptions.starts, space.size))
-    if assumptions.physics > 0.0:
-        weight = (assumptions.physics * variance(fits)) ** 0.5
-        misfit = Misfit(misfit.surrogate, data.values, Prior(Physics.create(solution, data.points), weight))
-        fits = minimise(misfit, fits.s)
+def search(
+    misfit: Misfit,
+    space: ParameterSpace,
+    starts: Float[np.ndarray, "m p"],
+    noise: float | None,
+    model_deviation: float,
+) -> Fitted:
+    """A search from each start, and the likelihood of what they found.
+
+    Where the noise is not given, the errors of the best fit show it and the surrogate's deviation together.
+    """
+    fits, freedom = minimise(misfit, starts), misfit.observations - space.size
+    shown = fits.best_data_cost(misfit.observations) / freedom if noise is None else noise**2 + model_deviation**2
+    variance = max(shown, model_deviation**2)
     tail = (1.0 + LEVEL) / 2.0
     quantile = float(stdtrit(freedom, tail) if noise is None else ndtri(tail))
-    likelihood = Likelihood(misfit, variance(fits), float(fits.costs[fits.best]), quantile)
-    return Fitted(space, data.count, noise, model_deviation, fits, likelihood)
+    likelihood = Likelihood(misfit, variance, float(fits.costs[fits.best]), quantile)
+    return Fitted(space, noise, model_deviation, fits, likelihood)

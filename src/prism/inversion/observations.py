@@ -12,7 +12,7 @@ from prism.problem.domains import Domain
 
 
 class Observations(eqx.Module):
-    """One data set: `Observations(points, values)` with one point a row and one value a point."""
+    """One data set: `Observations(points, values)` with one point per row and one value per point."""
 
     points: Float[Array, "..."] = eqx.field(converter=lambda given: jnp.asarray(given, dtype=float))
     values: Float[np.ndarray, "..."] = eqx.field(converter=lambda given: np.asarray(given, dtype=np.float64))
@@ -35,6 +35,7 @@ class Observations(eqx.Module):
 
     @property
     def count(self) -> int:
+        """The number of values."""
         return len(self.values)
 
     def check_against(self, domain: Domain, unknowns: int) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from prism.inversion.fitting import Misfit, minimise
+from prism.inversion.fitting import minimise
+from prism.inversion.misfit import Misfit
 
 POSITIONS = 6
 """Positions tried at once on each side."""
@@ -32,7 +33,7 @@ class Likelihood:
     quantile: float
 
     def roots(self, costs: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """√Λ."""
+        """√Λ of each cost |e|²."""
         return np.sqrt(np.maximum(costs - self.smallest, 0.0) / self.variance)
 
 

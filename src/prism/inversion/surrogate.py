@@ -14,21 +14,23 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
-from prism.numerics.keys import CHECK, stream
-from prism.objective.residuals import lifted_value, residual, solution_value
+from prism.numerics.keys import Purpose, items, stream
+from prism.objective.batches import Batch, Sampling, draw_batch
+from prism.objective.calibration import constant_batch, residual_scale
+from prism.objective.residuals import batch_residuals, lifted_value, solution_value
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
+from prism.problem.terms import sample_pair
 from prism.shapes import Hidden, Key, Parameter, Point, Scalar
 from prism.solution.solution import Solution
-from prism.solving.settings import default_estimator
-from prism.training.natural.spring import Spring
 
 SIZE_PAIRS = 256
 """Random pairs of a point and a parameter that tell how large u is."""
 
 
 class Surrogate(eqx.Module):
-    """u at the points of one data set, lifted."""
+    """u at the points of one data set as a function of s: what the lift makes of each point, and what the constraint
+    needs of it (`places`)."""
 
     model: Model
     family: Family
@@ -37,13 +39,14 @@ class Surrogate(eqx.Module):
 
     @staticmethod
     def create(solution: Solution, points: Float[Array, "n coordinates"]) -> "Surrogate":
+        """Lift the points, once."""
         return Surrogate(solution.model, solution.family, *_lifted(solution, points))
 
     def value(self, lifted: Hidden, place: Point, s: Parameter) -> Scalar:
-        """u at one point."""
+        """u(x; μ(s)) at one lifted point."""
         return lifted_value(self.model, self.family, lifted, place, from_unit_box(self.family.parameters, s))
 
-    def values_and_slopes(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
+    def values_and_sensitivities(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
         """u and ∂u/∂s at every point."""
         at = lambda unknown: jax.vmap(self.value, in_axes=(0, 0, None))(self.lifted, self.places, unknown)
         return at(s), jax.jacfwd(at)(s)
@@ -52,46 +55,50 @@ class Surrogate(eqx.Module):
 class Physics(eqx.Module):
     """The scaled residual r(x_i; μ(s)) / scale of the equation: where it is large the surrogate is not to be believed.
 
-    It needs the whole points: the source does.
+    It needs the whole points: the source does. The directions of its derivatives are drawn once, in `batch`, and stay
+    the same for every s.
     """
 
     model: Model
     family: Family
-    estimator: Estimator
-    points: Float[Array, "n coordinates"]
-    key: Key
+    batch: Batch
     scale: Scalar
 
     @staticmethod
-    def create(solution: Solution, points: Float[Array, "n coordinates"]) -> "Physics":
-        """`scale` is the rms of the residual of the silent network at the middle μ, as in training."""
-        family, key = solution.family, stream(0, CHECK)
-        silent = solution.model.constant(jnp.zeros_like(solution.model.manifold.offset))
-        physics = Physics(silent, family, default_estimator(family, Spring()), points, key, jnp.ones(()))
-        at_rest, _ = linearise(physics, np.full((1, family.parameters.size), 0.5))
-        scale = jnp.asarray(np.sqrt(np.mean(at_rest**2)) or 1.0, dtype=float)
-        return eqx.tree_at(lambda p: (p.model, p.scale), physics, (solution.model, scale))
+    @eqx.filter_jit
+    def create(solution: Solution, points: Float[Array, "n coordinates"], estimator: Estimator) -> "Physics":
+        """Draw the directions, once, and measure `scale`: the residual's root mean square at the points and the middle
+        μ where the network is 0, as in training."""
+        model, family = solution.model, solution.family
+        sampling, key = Sampling(points.shape[0], 1, crossed=True), stream(0, Purpose.CHECK)
+        places = points, family.parameters.middle()[None]
+        at_places = lambda batch: eqx.tree_at(lambda b: (b.points, b.parameters), batch, places)
+        scale = residual_scale(family, at_places(constant_batch(family, estimator, sampling, key)))
+        batch = at_places(draw_batch(family, estimator, sampling, model.lift.width, False, key))
+        return Physics(model, family, batch, scale)
 
-    def values_and_slopes(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
-        def one(x: Point, unknown: Parameter) -> Scalar:
+    def values_and_sensitivities(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
+        """The scaled residual and its derivative by s at every point."""
+
+        def at(unknown: Parameter) -> Float[Array, "n"]:
             mu = from_unit_box(self.family.parameters, unknown)
-            return residual(self.model, self.family, self.estimator, x, mu, self.key) / self.scale
+            batch = eqx.tree_at(lambda b: b.parameters, self.batch, mu[None])
+            return batch_residuals(self.model, self.family, batch) / self.scale
 
-        at = lambda unknown: jax.vmap(one, in_axes=(0, None))(self.points, unknown)
         return at(s), jax.jacfwd(at)(s)
 
 
 def linearise(
     surrogate: Surrogate | Physics, s: Float[np.ndarray, "m p"]
 ) -> tuple[Float[np.ndarray, "m n"], Float[np.ndarray, "m n p"]]:
-    """Values and slopes at every point, for each of m parameters, as float64."""
-    values, slopes = _batched(surrogate, jnp.asarray(s, dtype=float))
-    return np.asarray(values, np.float64), np.asarray(slopes, np.float64)
+    """Values and sensitivities ∂/∂s at every point, for each of m parameters, as float64."""
+    values, sensitivities = _batched(surrogate, jnp.asarray(s, dtype=float))
+    return np.asarray(values, np.float64), np.asarray(sensitivities, np.float64)
 
 
 @eqx.filter_jit
 def _batched(surrogate: Surrogate | Physics, s: Array) -> tuple[Array, Array]:
-    return jax.vmap(surrogate.values_and_slopes)(s)
+    return jax.vmap(surrogate.values_and_sensitivities)(s)
 
 
 @eqx.filter_jit
@@ -103,32 +110,38 @@ def _lifted(solution: Solution, points: Array) -> tuple[Array, Array]:
 
 
 def from_unit_box(space: ParameterSpace, s: Parameter) -> Parameter:
-    """μ(s)."""
+    """μ(s): from the unit box to the parameter space."""
     low, high = space.uniform_box()
     return space.from_uniform_coordinate(low + (high - low) * s)
 
 
 def physical(space: ParameterSpace, s: Float[np.ndarray, "m p"]) -> Float[np.ndarray, "m p"]:
     """μ of each s as float64, whose ends are the bounds as they were given."""
-    mu = np.asarray(jax.vmap(lambda one: from_unit_box(space, one))(jnp.asarray(s, dtype=float)), np.float64)
+    mu = np.asarray(_physical_and_lengths(space, jnp.asarray(s, dtype=float))[0], np.float64)
     lows, highs = np.asarray(space.lows), np.asarray(space.highs)
     return np.where(s <= 0.0, lows, np.where(s >= 1.0, highs, np.clip(mu, lows, highs)))
 
 
-def physical_slopes(space: ParameterSpace, s: Float[np.ndarray, "p"]) -> Float[np.ndarray, "p"]:
-    """∂μ_j/∂s_j."""
-    one = jnp.asarray(s, dtype=float)
-    return np.asarray(jax.jvp(lambda at: from_unit_box(space, at), (one,), (jnp.ones_like(one),))[1], np.float64)
+def physical_lengths(space: ParameterSpace, s: Float[np.ndarray, "p"]) -> Float[np.ndarray, "p"]:
+    """∂μ_j/∂s_j: how long the box's sides are at s in each parameter's own unit."""
+    return np.asarray(_physical_and_lengths(space, jnp.asarray(s, dtype=float)[None])[1][0], np.float64)
+
+
+@eqx.filter_jit
+def _physical_and_lengths(space: ParameterSpace, s: Array) -> tuple[Array, Array]:
+    """μ and ∂μ_j/∂s_j of each s."""
+    at = lambda one: from_unit_box(space, one)
+    return jax.vmap(lambda one: jax.jvp(at, (one,), (jnp.ones_like(one),)))(s)
 
 
 @eqx.filter_jit
 def typical_size(solution: Solution) -> Scalar:
-    """The rms of u over domain and parameter space."""
+    """The root mean square of u over random pairs of the domain and the parameter space."""
     family = solution.family
 
     def one(key: Key) -> Scalar:
-        x, mu = family.domain.sample(key), family.parameters.sample(jax.random.fold_in(key, 1))
+        x, mu = sample_pair(family, key)
         return solution_value(solution.model, family, x, mu)
 
-    values = jax.lax.map(one, jax.random.split(stream(0, CHECK), SIZE_PAIRS))
+    values = jax.lax.map(one, items(stream(0, Purpose.CHECK), SIZE_PAIRS))
     return jnp.sqrt(jnp.mean(values**2))

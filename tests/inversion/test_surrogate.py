@@ -1,0 +1,74 @@
+"""The solution as a function of the unit box: values, sensitivities, residuals, and the size of u."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import close
+from inversion.surrogates import FAMILY, SOLUTION, analytic, draw
+
+import prism
+from prism.inversion.surrogate import (
+    SIZE_PAIRS,
+    Physics,
+    Surrogate,
+    linearise,
+    physical,
+    physical_lengths,
+    typical_size,
+)
+from prism.numerics.keys import Purpose, items, stream
+from prism.objective.residuals import solution_value
+from prism.problem.terms import sample_pair
+
+CLOSED = analytic(lambda x, mu: mu.a * x[0] + mu.b * x[1] ** 2, prism.LogUniform(a=(0.1, 10.0), b=(1.0, 2.0)))
+
+
+@pytest.mark.parametrize("solution", [SOLUTION, CLOSED], ids=["radial constraint", "another constraint"])
+def test_the_lifted_surrogate_is_the_solution(solution):
+    points = jnp.asarray(draw(solution.family.domain.coordinates))[:20]
+    space = solution.family.parameters
+    s = np.asarray([[0.2, 0.7]])
+    mu = dict(zip(space.names, physical(space, s)[0], strict=True))
+    made = Surrogate.create(solution, points)
+    values, sensitivities = linearise(made, np.concatenate([s, s + 1e-6 * np.eye(2)]))
+    close(values[0], solution(points, **mu))
+    np.testing.assert_allclose((values[1:] - values[0]).T / 1e-6, sensitivities[0], rtol=1e-3, atol=1e-5)
+    assert values.dtype == sensitivities.dtype == np.float64
+
+
+def test_the_unit_box_is_the_parameter_space():
+    space = CLOSED.family.parameters
+    s = np.asarray([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
+    np.testing.assert_allclose(physical(space, s), [[0.1, 2.0], [1.0, 2**0.5], [10.0, 1.0]])
+    np.testing.assert_array_equal(physical(space, s)[[0, 2]], [[0.1, 2.0], [10.0, 1.0]])
+    # μ = low (high / low)^s
+    np.testing.assert_allclose(physical_lengths(space, s[1]), [np.log(100.0), 2**0.5 * np.log(2.0)])
+
+
+def test_physics_is_the_scaled_residual():
+    """Δu of a x₁ + b x₂² is 2b, whatever the network; that of N = 0 has b = √2 at the middle, which is the scale."""
+    physics = Physics.create(CLOSED, jnp.asarray(draw(2))[:5], prism.Exact())
+    values, sensitivities = linearise(physics, np.asarray([[0.3, 0.5], [0.3, 1.0]]))
+    np.testing.assert_allclose(values, np.repeat([[1.0], [2**0.5]], 5, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(sensitivities[0], np.tile([0.0, np.log(2.0)], (5, 1)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_every_point_has_directions_of_its_own_unless_they_are_shared(shared):
+    """One coordinate of two: Δu of a x₁ + b x₂² is estimated as 0 or as 4b, at some points so and at others so."""
+    points = jnp.tile(jnp.asarray(draw(2))[:1], (12, 1))
+    physics = Physics.create(CLOSED, points, prism.Coordinates(1, shared=shared))
+    assert len(np.unique(linearise(physics, np.full((1, 2), 0.5))[0])) == (1 if shared else 2)
+
+
+def test_the_size_is_that_of_independent_points_and_parameters():
+    @jax.jit
+    @jax.vmap
+    def pair_and_value(key):
+        x, mu = sample_pair(FAMILY, key)
+        return jnp.linalg.norm(x), mu, solution_value(SOLUTION.model, FAMILY, x, mu)
+
+    radii, mu, values = pair_and_value(items(stream(0, Purpose.CHECK), SIZE_PAIRS))
+    close(typical_size(SOLUTION), np.sqrt(np.mean(values**2)))
+    assert abs(np.corrcoef(radii, mu[:, 0])[0, 1]) < 4 / SIZE_PAIRS**0.5  # standard errors
