@@ -1,7 +1,5 @@
 """The command: what it writes, what it says, and that a mistake costs one clear line and nothing else."""
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -9,14 +7,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from cli.runs import Ran, check_refusal, prism
 
-from prism.cli import main
+from prism.cli import in_options
 from prism.cli.names import estimator_text, parse_estimator
 from prism.cli.options import SolveOptions
+from prism.errors import TooLarge, UnusableOutput
 from prism.files.marks import MARK
+from prism.objective.batches import Sampling
 from prism.reporting.records import RUN
 from prism.training import program
 
@@ -36,23 +36,6 @@ KEYS = {
         "out",
     ),
 }
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def prism(*arguments: object) -> Ran:
-    """The command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            code = stop.code
-    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def prism_process(*arguments: object, python: tuple[str, ...] = ("-m", "prism.cli")) -> Ran:
@@ -332,15 +315,6 @@ BAD_INPUT = {
 }
 
 
-def check_refusal(ran: Ran, words: str) -> None:
-    assert ran.code == 2, ran
-    assert ran.out == ""
-    lines = ran.err.splitlines()
-    assert [line for line in lines if line.startswith("prism: error: ")] == lines[-1:], ran.err
-    assert "Traceback" not in ran.err
-    assert words in lines[-1]
-
-
 @pytest.mark.parametrize(("arguments", "words"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
@@ -439,3 +413,35 @@ def test_a_process_ends_with_code_2_and_one_line(tmp_path):
 @pytest.mark.parametrize("text", ["exact", "gram", "gram:4", "coordinates:16", "rademacher:3:shared", "gaussian:2"])
 def test_an_estimator_is_reported_under_the_name_it_is_typed_by(text):
     assert estimator_text(parse_estimator(text)) == text
+
+
+# What options mean
+
+
+def sampling(**options) -> Sampling:
+    chosen = SolveOptions(family="allen-cahn", dim=6, **options)
+    settings = chosen.build_settings(chosen.build_family())
+    again = chosen.resolved(settings)
+    assert again.build_settings(again.build_family()).sampling == settings.sampling, "config.json says the same"
+    return settings.sampling
+
+
+def test_parameters_alone_are_crossed_with_all_points():
+    assert sampling(params=4) == Sampling(100, 4, crossed=True), "400 pairs, as by default"
+    assert sampling(params=4, points=4) == Sampling(4, 4, crossed=True)
+    assert sampling(params=4, points=4, pairing="paired") == Sampling(4, 4)
+    assert sampling(params=4, pairing="paired") == Sampling(4, 4)
+    assert sampling(pairing="crossed") == Sampling(40, 10, crossed=True)
+    assert sampling(params=1000) == Sampling(1, 1000, crossed=True)
+    assert sampling() == Sampling(400, 400)
+
+
+def test_the_library_speaks_python_and_the_command_options():
+    few, none = TooLarge(100, 8.0, 2.0, 25), TooLarge(100, 8.0, 2.0, None)
+    assert str(few) == "a batch of 100 points needs 8.0 GiB and 2.0 GiB are free; points=25 fits"
+    assert in_options(few).endswith("; --points 25 fits")
+    assert "--dim" in in_options(none)
+    assert "--" not in str(none)
+    used = UnusableOutput("out is in use", replaceable=True)
+    assert str(used) == "out is in use; replace it with force=True, or choose another place"
+    assert in_options(used) == "out is in use; replace it with --force, or choose another --out"

@@ -40,7 +40,7 @@ def places(tmp_path, monkeypatch) -> Path:
 UNUSABLE = ("file/below", "file/deeper/below", "/dev/null/below", "/proc/below", "dangling/below", "fifo/below")
 
 
-@pytest.mark.parametrize("path", [*UNUSABLE, "file", "fifo", "dangling", "socket", "/dev/null", "/proc", "n" * 300])
+@pytest.mark.parametrize("path", [*UNUSABLE, "file", "fifo", "dangling", "socket", "/proc", "n" * 300])
 def test_an_unusable_directory_is_refused(places, path):
     before = tree(places)
     with pytest.raises(UnusableOutput, match="cannot write to"), reserved(Path(path)):
@@ -48,7 +48,7 @@ def test_an_unusable_directory_is_refused(places, path):
     assert tree(places) == before
 
 
-@pytest.mark.parametrize("path", [*UNUSABLE, "fifo", "dangling", "socket", "/dev/null", "directory", "n" * 240, "link"])
+@pytest.mark.parametrize("path", [*UNUSABLE, "fifo", "dangling", "socket", "directory", "n" * 240, "link"])
 @pytest.mark.parametrize("replace", [False, True])
 def test_an_unusable_file_is_refused(places, path, replace):
     (places / "link").symlink_to("fifo")
@@ -56,6 +56,13 @@ def test_an_unusable_file_is_refused(places, path, replace):
     with pytest.raises(UnusableOutput, match="cannot write to"):
         OutputFile.tried(Path(path), [], replace)
     assert tree(places) == before
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_device_is_no_file(replace):
+    terminal = Path(os.ttyname(os.openpty()[1]))  # one that not even root can replace
+    with pytest.raises(UnusableOutput, match="a device, not a regular file"):
+        OutputFile.tried(terminal, [], replace)
 
 
 def test_a_reserved_directory_is_made_and_goes_again_unless_it_is_used(tmp_path):

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from prism.cli.loading import load_run
 from prism.cli.speech import answer
-from prism.solution.export import check_place, export
+from prism.solution.export import check_place
 
 
 def run(options: argparse.Namespace, out: Path) -> int:
     check_place(out, options.force)
-    report = export(load_run(Path(options.run_directory)), out, options.force)
+    report = load_run(Path(options.run_directory)).export(out, options.force)
     answer(report, [describe(report)], options.json)
     return 0
 

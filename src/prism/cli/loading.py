@@ -26,7 +26,7 @@ def solution_of(stored: Stored, path: Path | str) -> Solution:
     """The solution, of a family that is built in."""
     if stored.problem is None:
         raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; load it with prism.load")
-    return stored.solution(resumed_options({}, dict(stored.problem)).build_family())
+    return Solution(*stored.restore(resumed_options({}, dict(stored.problem)).build_family()))
 
 
 def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:

@@ -17,8 +17,8 @@ from prism.families import (
 )
 from prism.families.evolution import EvolutionFamily
 from prism.families.two_body import TwoBodyFamily
-from prism.networks.tunable import Diagonals, LastLayer, Modulators, Part
-from prism.objective.objective import Slopes
+from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
+from prism.objective.rows import Slopes
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
@@ -46,11 +46,15 @@ ESTIMATORS = {
     "gram:N": "N directions drawn from it",
 }
 OPTIMISERS = {"spring": Spring, "adam": Adam}
-LIFT_STEPS = {"slopes": (False, True), "kernel": (True, False), "both": (True, True)}
+LIFT_STEPS = {
+    "slopes": {"lift_in_kernel": False, "lift_by_slopes": True},
+    "kernel": {"lift_in_kernel": True, "lift_by_slopes": False},
+    "both": {"lift_in_kernel": True, "lift_by_slopes": True},
+}
 """How SPRING moves the lift: by the residual's gradient, inside the kernel, or by both."""
 PAIRINGS = {"paired": False, "crossed": True}
 LOSSES = {"shared": False, "independent": True}
-TUNABLE: dict[str, tuple[Part, ...]] = {
+TUNABLE: dict[str, tuple[Tunable, ...]] = {
     "diagonals": (Diagonals(),),
     "modulators": (Modulators(),),
     "last-layer": (LastLayer(),),

@@ -22,8 +22,9 @@ from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
-from prism.objective.objective import Sampling
-from prism.solving.settings import Completed, Settings, default_optimiser
+from prism.objective.batches import Sampling
+from prism.objective.rows import Slopes
+from prism.solving.settings import Settings, default_optimiser
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
 from prism.training.natural.spring import Spring
@@ -101,10 +102,10 @@ class SolveOptions:
             raise InputError(f"--scaled is a variant of the two-body families; {self.family} has none, leave it out")
         return kind.create(self.dim, key, space)
 
-    def build_settings(self, family: KnownFamily) -> Completed:
+    def build_settings(self, family: KnownFamily) -> Settings:
         """The objects these options mean; those not given as `Settings` chooses them for the family."""
-        optimiser = self._optimiser(family)
-        default = Settings(optimiser=optimiser).completed(family)
+        slopes = parse_slopes(self.slopes)
+        default = Settings.choose(family, optimiser=self._optimiser(family, slopes))
         sizes = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
         architecture = replace(
             default.architecture,
@@ -119,7 +120,7 @@ class SolveOptions:
             architecture=architecture,
             sampling=self._sampling(default.sampling.points),
             independent=lookup("loss", LOSSES, self.loss),
-            slopes=parse_slopes(self.slopes),
+            slopes=slopes,
             seed=self.seed,
             checkpoint_seconds=self.checkpoint_seconds,
         )
@@ -148,7 +149,7 @@ class SolveOptions:
             )
         return Sampling(points, points, crossed)
 
-    def _optimiser(self, family: KnownFamily) -> Optimiser:
+    def _optimiser(self, family: KnownFamily, slopes: Slopes | None) -> Optimiser:
         kind = lookup("optimiser", OPTIMISERS, self.optimiser)
         given = {
             name: getattr(self, name) for name in ("rate", "damping", "momentum") if getattr(self, name) is not None
@@ -158,22 +159,29 @@ class SolveOptions:
                 "--damping, --momentum and --lift-step belong to --optimiser spring; adam has --rate alone"
             )
         if self.lift_step is not None:
-            in_kernel, slopes = lookup("step of the lift", LIFT_STEPS, self.lift_step)
-            given |= {"in_kernel": in_kernel, "slopes": slopes}
-        return replace(default_optimiser(family) if kind is Spring else kind(), **given)
+            given |= lookup("step of the lift", LIFT_STEPS, self.lift_step)
+        optimiser = replace(default_optimiser(family, slopes) if kind is Spring else kind(), **given)
+        try:
+            optimiser.check(slopes)
+        except InputError as error:
+            raise InputError(
+                f"--slopes {self.slopes} does not go with --optimiser {self.optimiser} and this --lift-step; spring "
+                "takes a number of random directions (--slopes 1) with --lift-step slopes, adam any"
+            ) from error
+        return optimiser
 
-    def resolved(self, settings: Completed) -> "SolveOptions":
+    def resolved(self, settings: Settings) -> "SolveOptions":
         """With nothing left open: what config.json keeps, so that a later version's defaults do not matter."""
         optimiser, sizes = settings.optimiser, {name: getattr(settings.architecture, name) for name in SIZES}
         natural = isinstance(optimiser, Spring)
-        steps = {value: name for name, value in LIFT_STEPS.items()}
+        moves = lambda step: all(getattr(optimiser, name) == value for name, value in step.items())
         return replace(
             self,
             estimator=estimator_text(settings.estimator),
-            rate=optimiser.rate,  # pyright: ignore[reportAttributeAccessIssue]
+            rate=optimiser.rate,
             damping=optimiser.damping if natural else None,
             momentum=optimiser.momentum if natural else None,
-            lift_step=steps[optimiser.in_kernel, optimiser.slopes] if natural else None,
+            lift_step=next(name for name, step in LIFT_STEPS.items() if moves(step)) if natural else None,
             activation=next(
                 name for name, kind in ACTIVATIONS.items() if type(settings.architecture.activation) is kind
             ),

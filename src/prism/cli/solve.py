@@ -8,9 +8,8 @@ from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer, say
 from prism.reporting.records import RunDirectory
-from prism.solution.artifacts import save
 from prism.solving.runs import Outcome, Record, execute
-from prism.solving.settings import Completed
+from prism.solving.settings import Settings
 from prism.training.loop import Budget
 
 
@@ -26,7 +25,7 @@ class Task:
 
     options: SolveOptions
     family: KnownFamily
-    settings: Completed
+    settings: Settings
     budget: Budget
 
 
@@ -65,7 +64,7 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
         **outcome.report(),
         "out": str(directory.path),
     }
-    save(outcome.solution, directory.model, chosen.config())
+    outcome.solution.save(directory.model, chosen.config())
     save_plots(outcome.solution, outcome.evaluation, directory.metrics(), directory.plots)
     by_parameter = [] if outcome.evaluation is None else [vars(row) for row in outcome.evaluation.by_parameter]
     directory.write_json("report.json", {**report, "by_parameter": by_parameter})

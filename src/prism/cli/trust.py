@@ -11,7 +11,7 @@ from prism.cli.speech import answer, say
 from prism.files.storage import write_file
 from prism.reporting.records import RUN
 from prism.solution.solution import Solution
-from prism.solution.trust import Calibration, calibrate, judged
+from prism.solution.trust import Calibration, judge
 
 KEPT = "trust.json"
 
@@ -20,7 +20,8 @@ def run(options: argparse.Namespace, _: None) -> int:
     path = Path(options.run_directory)
     solution = solution_of(read_run(path), path)
     mu = parse_mu(options.mu, solution)
-    found = judged(solution, solution.family.parameters.array(**mu), kept_calibration(path, solution))
+    asked = solution.family.parameters.array(**mu)
+    found = judge(solution.model, solution.family, asked, kept_calibration(path, solution))
     answer(asdict(found), found.describe(), options.json)
     return 0
 
@@ -29,7 +30,7 @@ def kept_calibration(path: Path, solution: Solution) -> Calibration:
     """The run's calibration: fitted for the first query, then read from trust.json as long as the model is the same."""
     manifest, file = path / "model" / "manifest.json", path / KEPT
     if not manifest.is_file():
-        return calibrate(solution)
+        return solution.calibration
     model = hashlib.sha256(manifest.read_bytes()).hexdigest()
     try:
         kept = json.loads(file.read_text())
@@ -38,7 +39,7 @@ def kept_calibration(path: Path, solution: Solution) -> Calibration:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     say("calibrating on held-out parameters, once for this run")
-    fitted = calibrate(solution)
+    fitted = solution.calibration
     keep(file, {"model": model, **asdict(fitted)})
     return fitted
 

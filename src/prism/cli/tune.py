@@ -28,19 +28,19 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     named = parse_mu(options.mu, solution)
     mu, family = solution.family.parameters.array(**named), solution.family
     say(f"tuning {trains} at {', '.join(f'{name} = {value:g}' for name, value in named.items())}")
-    tuned = fine_tune(solution, mu, parts, seconds)
-    error = lambda s: error_at(s.model, s.family, mu, stream(0, Purpose.EVALUATION)) if family.has_exact else None
+    tuned = fine_tune(solution.model, family, mu, parts, seconds)
+    error = lambda model: error_at(model, family, mu, stream(0, Purpose.EVALUATION)) if family.has_exact else None
     report = {
         "mu": named,
         "outside": solution.outside(**named),
         "trains": trains,
-        **{name: value for name, value in vars(tuned).items() if name != "solution"},
-        "error_before": error(solution),
-        "error_after": error(tuned.solution),
+        **{name: value for name, value in vars(tuned).items() if name != "model"},
+        "error_before": error(solution.model),
+        "error_after": error(tuned.model),
         "out": str(directory.path),
     }
     directory.begin()
-    save(tuned.solution, directory.path / "model", stored.problem)
+    save(tuned.model, family, directory.path / "model", stored.problem)
     directory.write("tuning.json", (json.dumps(report, indent=1) + "\n").encode())
     answer(report, describe(report), options.json)
     return 0

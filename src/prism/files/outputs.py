@@ -69,7 +69,7 @@ class OutputFile:
             if os.path.lexists(path):
                 _check_existing(path, inputs, replace)
             target = path.resolve()  # a link stays, and what it names is written
-            check_directory(path.parent)
+            check_directory(path.parent, path)
             with contextlib.ExitStack() as stack:
                 _make(target.parent, stack)
                 trial = temporary_sibling(target)
@@ -97,12 +97,13 @@ def _check_existing(path: Path, inputs: Iterable[Path], replace: bool) -> None:
         raise UnusableOutput(f"{path} exists", replaceable=True)
 
 
-def check_directory(path: Path) -> None:
-    """Refuse a path that is no directory and can never be one; nothing is made."""
+def check_directory(path: Path, asked: Path | None = None) -> None:
+    """Refuse a path that is no directory and cannot be made one, in the name of what was asked for; nothing is made."""
+    asked = asked or path
     nearest = next(place for place in (path, *path.absolute().parents) if os.path.lexists(place))
     if not nearest.is_dir():
         what = "a link to nothing" if not nearest.exists() else "a file" if nearest.is_file() else "not a directory"
-        raise UnusableOutput(f"cannot write to {path}: {'it' if nearest == path else nearest} is {what}")
+        raise UnusableOutput(f"cannot write to {asked}: {'it' if nearest == asked else nearest} is {what}")
 
 
 def _make(directory: Path, stack: contextlib.ExitStack) -> None:
