@@ -1,0 +1,203 @@
+"""Rows with their derivatives: the values are the objective's own, the Jacobian in factors is the plain one."""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import CYLINDER, KEY, Terms, close, roughened
+from jax.flatten_util import ravel_pytree
+
+import prism
+from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Gram, Rademacher
+from prism.networks.model import Architecture, Model
+from prism.networks.modulation import CONCAT, NONE
+from prism.numerics.keys import items
+from prism.objective.batches import Batch, Sampling
+from prism.objective.rows import Objective, Slopes
+from prism.training.natural.jacobian import Weights
+from prism.training.natural.rows import linear_rows
+
+D = 6
+BALL = prism.Ball(D)
+NARROW = Architecture(2, 3, 2, 2, 1, affine=1)
+"""Three channels leave the lift: fewer than dimensions, so that `Gram` has a space beyond their span."""
+ESTIMATORS = (
+    Exact(),
+    Coordinates(3),
+    Coordinates(3, shared=True),
+    Rademacher(2),
+    Gaussian(2, shared=True),
+    Gram(),
+    Gram(2),
+    Gram(2, shared=False),
+)
+
+
+def constant_sigma(x, mu):
+    return jnp.linspace(0.5, 1.5, D)
+
+
+def varying_sigma(x, mu):
+    return 1.0 + mu.mu1 * jnp.sin(x) ** 2
+
+
+LAPLACIAN, TRACE = prism.Laplacian(), prism.WeightedTrace(constant_sigma)
+SEVERAL = Terms(BALL, {"lap": LAPLACIAN, "third": prism.Partial(0, 0, 1), "trace": TRACE})
+IN_TIME = Terms(CYLINDER, {"lap": LAPLACIAN, "rate": prism.TimeDerivative()})
+VARYING = Terms(BALL, {"trace": prism.WeightedTrace(varying_sigma)})
+
+
+class Conditioned(Terms):
+    """With values asked for on the sphere, and data."""
+
+    @property
+    def conditions(self):
+        at = jnp.cos(jnp.arange(3.0 * D)).reshape(3, D) / 4
+        return {
+            "boundary": prism.Prescribed(prism.Sphere(D), lambda x, mu: mu.mu1 * x[0], points=3, weight=2.0),
+            "data": prism.Observed(at, jnp.ones((3, 2)), jnp.arange(3.0), points=2, weight=0.5),
+        }
+
+
+CONDITIONED = Conditioned(BALL, {"lap": LAPLACIAN, "trace": TRACE})
+
+
+def network(domain, architecture: Architecture = NARROW) -> Model:
+    return roughened(eqx.filter_eval_shape(Model.create, architecture, domain, Terms.parameters, KEY))
+
+
+def objective_of(family, estimator, crossed: bool = False, slopes: Slopes | None = None) -> Objective:
+    sampling, scales = Sampling(4, 2 if crossed else 4, crossed), (jnp.asarray(5.0), jnp.asarray(2.0))
+    return Objective(family, estimator, jnp.asarray(3.0), sampling, False, slopes, *scales)
+
+
+def drawn(objective: Objective, model: Model) -> Batch:
+    return eqx.filter_jit(objective.draw)(model, KEY)
+
+
+def stacked(objective: Objective, model: Model, batch: Batch):
+    """All rows of the objective in units where the sum of their squares is N times the loss."""
+    rows = objective.rows(model, batch)
+    count = rows.equation.size
+    conditions = [(count / misses.size) ** 0.5 * misses for misses in rows.conditions]
+    return jnp.concatenate([rows.equation, *conditions, *([] if rows.slopes is None else [rows.slopes.reshape(-1)])])
+
+
+@eqx.filter_jit
+def values_and_loss(objective: Objective, model: Model, batch: Batch):
+    found = linear_rows(objective, model, batch)
+    return found.values, stacked(objective, model, batch), objective.loss(model, batch), found.pairs
+
+
+@pytest.mark.parametrize("crossed", [False, True], ids=["paired", "crossed"])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_the_values_are_the_rows_of_the_objective(estimator, crossed):
+    """With conditions of two kinds and slopes; their squares add up to N times the loss."""
+    family = Conditioned(BALL, {"trace": TRACE})
+    objective, model = objective_of(family, estimator, crossed, Slopes(2)), network(BALL)
+    values, expected, loss, count = values_and_loss(objective, model, drawn(objective, model))
+    assert count == objective.sampling.pairs
+    assert values.shape == (count + 3 + 2 + 2 * count,)
+    close(values, expected)
+    close(jnp.sum(values**2), count * loss)
+
+
+CASES = {
+    **{str(estimator): (CONDITIONED, estimator, False) for estimator in ESTIMATORS},
+    "several orders, crossed, Gram": (SEVERAL, Gram(), True),
+    "several orders, crossed, Coordinates": (SEVERAL, Coordinates(3), True),
+    "several orders, Gram(2)": (SEVERAL, Gram(2), False),
+    "in time, Exact": (IN_TIME, Exact(), False),
+    "in time, Coordinates": (IN_TIME, Coordinates(2), False),
+    "in time, Gram": (IN_TIME, Gram(), False),
+    "σ that varies, Gram": (VARYING, Gram(2), False),
+    "σ that varies, Coordinates": (VARYING, Coordinates(2), False),
+}
+
+
+@pytest.mark.parametrize(("family", "estimator", "crossed"), CASES.values(), ids=CASES)
+def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed):
+    compare_with_plain(objective_of(family, estimator, crossed), network(family.domain))
+
+
+@pytest.mark.parametrize("modulation", [CONCAT, NONE], ids=["concat", "none"])
+def test_a_network_with_one_head_or_none_is_factored_too(modulation):
+    objective = objective_of(Terms(BALL, {"lap": LAPLACIAN}), Coordinates(2))
+    compare_with_plain(objective, network(BALL, replace(NARROW, modulation=modulation)))
+
+
+@pytest.mark.parametrize("estimator", [Coordinates(2), Gram()], ids=str)
+def test_slopes_are_rows_of_the_weights_behind_the_lift(estimator):
+    objective = objective_of(Terms(BALL, {"lap": LAPLACIAN}), estimator, slopes=Slopes(2))
+    compare_with_plain(objective, network(BALL))
+
+
+@eqx.filter_jit
+def both_jacobians(objective: Objective, model: Model, batch: Batch):
+    """Values, kernel, Jᵀc and Jδ, from factors and from the Jacobian that reverse differentiation writes out."""
+    found, weights = linear_rows(objective, model, batch), Weights.of(model)
+    values, back = jax.vjp(lambda changed: stacked(objective, changed.put(model), batch), weights)
+    (plain,) = jax.vmap(back)(jnp.eye(values.size))
+    below = 0 if objective.slopes is None else found.pairs * (objective.slopes.directions or 0)
+    with_lift = (jnp.arange(values.size) < values.size - below)[:, None, None]
+    plain = eqx.tree_at(lambda rows: rows.lift, plain, jnp.where(with_lift, plain.lift, 0.0))
+    flat = jax.vmap(lambda row: ravel_pytree(row)[0])(plain)
+    behind = jax.vmap(lambda row: ravel_pytree(row.without_lift())[0])(plain)
+    coefficients = jnp.arange(1.0, 1.0 + values.size)
+    change = jax.tree.map(lambda leaf: jnp.cos(jnp.arange(leaf.size)).reshape(leaf.shape), weights)
+    jacobian = found.jacobian
+    return {
+        "values": (found.values, values),
+        "kernel": (jacobian.kernel(), flat @ flat.T),
+        "kernel behind the lift": (jacobian.without_lift().kernel(), behind @ behind.T),
+        "pull": (ravel_pytree(jacobian.pull(coefficients, weights))[0], coefficients @ flat),
+        "push": (jacobian.push(change), flat @ ravel_pytree(change)[0]),
+        "plain rows": (jacobian.plain, plain.plain),
+    }
+
+
+def compare_with_plain(objective: Objective, model: Model) -> None:
+    for name, (found, expected) in both_jacobians(objective, model, drawn(objective, model)).items():
+        close(found, expected, name=name)
+
+
+@pytest.mark.parametrize("estimator", [Exact(), Gram()], ids=str)
+def test_slopes_and_responses_are_the_gradients_at_a_pair(estimator):
+    """∂r/∂x with the directions at x, and ∂r/∂z, which the bias of the lift shows: z = xW + b."""
+    objective, model = objective_of(Terms(BALL, {"lap": LAPLACIAN}), estimator), network(BALL)
+
+    @eqx.filter_jit
+    def compare(objective, model, batch):
+        equations = lambda model, points: objective.equations(
+            model, eqx.tree_at(lambda b: b.points, batch, points), batch.draws
+        )
+        by_points = jax.jacrev(lambda points: equations(model, points))(batch.points)
+        biased = lambda bias: equations(eqx.tree_at(lambda m: m.lift.bias, model, bias), batch.points)
+        found = linear_rows(objective, model, batch)
+        _, also = batch.pairs().map(lambda pair: objective.equation_and_slopes(model, pair))
+        expected = jnp.stack([by_points[n, n] for n in range(len(batch.points))])
+        return (found.slopes, expected), (also, expected), (found.responses, jax.jacrev(biased)(model.lift.bias))
+
+    for found, expected in compare(objective, model, drawn(objective, model)):
+        close(found, expected)
+
+
+def test_slopes_along_random_directions_have_the_mean_of_the_whole():
+    """In the mean over directions (v·∇r)² is |∇r|², in units of slope_scale."""
+    objective, model = objective_of(Terms(BALL, {"lap": LAPLACIAN}), Exact(), slopes=Slopes(2)), network(BALL)
+    batch = drawn(objective, model)
+
+    @eqx.filter_jit
+    def squares(objective, model, batch, keys):
+        """Of every pair under every row of keys, and the whole gradient's."""
+        own = lambda keys: objective.rows(model, eqx.tree_at(lambda b: b.keys, batch, keys)).slopes
+        whole = batch.pairs().map(lambda pair: objective.equation_and_slopes(model, pair))[1]
+        return jnp.sum(jax.lax.map(own, keys) ** 2, axis=2), jnp.sum((0.6 * whole) ** 2, axis=1)
+
+    keys = items(KEY, 4 * 1_000).reshape(1_000, 4)
+    found, expected = (np.asarray(part) for part in squares(objective, model, batch, keys))
+    error = found.std(axis=0) / np.sqrt(len(found))
+    assert np.all(np.abs(found.mean(axis=0) - expected) < 4 * error)
