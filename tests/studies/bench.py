@@ -11,11 +11,10 @@ from studies.measurements import MEASUREMENTS
 
 from prism import Adam, Architecture, Sampling
 from prism.cli import main
-from prism.solving.settings import Settings
 from prism.studies import over_beta
 from prism.studies.trials import Trial
 
-SMALL = Settings(optimiser=Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=Sampling(4, 4))
+SMALL = Architecture(lift_width=4, width=4, depth=1, generator_width=4, generator_depth=1)
 REPORT = {"steps": 5, "seconds_per_step": 0.1, "relative_l2": 0.1, "mu_blind_error": 0.2, "skill": 0.5}
 
 
@@ -52,6 +51,14 @@ def constant_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_beta, "errors_at", lambda model, family, parameters, key: np.full(len(parameters), 0.1))
 
 
-def small_settings(family: object = None, seed: int = 0, **changes: object) -> Settings:
-    """In place of a study's default settings and of their changes: tiny networks and batches."""
-    return replace(SMALL, architecture=replace(SMALL.architecture, **changes), seed=seed)
+def small_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials that do train, but tiny networks with Adam on tiny batches; all else is as they choose it."""
+    run = Trial.run
+
+    def small(self, family, budget):
+        chosen = self.choices.get("architecture", Architecture())
+        architecture = replace(SMALL, modulation=chosen.modulation, affine=chosen.affine)
+        choices = {**self.choices, "optimiser": Adam(), "architecture": architecture, "sampling": Sampling(4, 4)}
+        return run(Trial(self.name, choices), family, budget)
+
+    monkeypatch.setattr(Trial, "run", small)

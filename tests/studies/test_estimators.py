@@ -1,34 +1,12 @@
-"""The study of estimators: independent draws, zero deviations that stay visible, and one real run."""
+"""The study of estimators: deviations of zero stay visible, and one real run."""
 
-from dataclasses import replace
-
-import jax
 import numpy as np
 import pytest
-from helpers import KEY
-from studies.bench import SMALL, bench
+from studies.bench import bench, small_trials
 from studies.measurements import MEASUREMENTS
 
 from prism import Coordinates
 from prism.studies import estimators
-
-
-def test_point_and_parameter_have_keys_of_their_own(monkeypatch):
-    """Of independent keys independent values come: that is tested with `prism.numerics.keys`."""
-    family, used = estimators.problem(6), []
-    for kind in (type(family.domain), type(family.parameters)):
-        monkeypatch.setattr(kind, "sample", noting(kind.sample, used))
-    estimators.place(family, KEY)
-    first, second = (jax.random.key_data(key).tolist() for key in used)
-    assert first != second
-
-
-def noting(sample, used):
-    def noted(self, key):
-        used.append(key)
-        return sample(self, key)
-
-    return noted
 
 
 def test_no_deviation_is_shown_at_the_floor_of_the_axis():
@@ -49,6 +27,6 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(estimators, "SECONDS", 0.05)
     monkeypatch.setattr(estimators, "ESTIMATORS", {"coordinates:2": Coordinates(2)})
     monkeypatch.setattr(estimators, "DRAWS", 4)
-    monkeypatch.setattr(estimators, "Settings", lambda estimator: replace(SMALL, estimator=estimator))
+    small_trials(monkeypatch)
     (measured,) = bench("estimators", tmp_path, capsys)
     assert measured["deviation"] > 0

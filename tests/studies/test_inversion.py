@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import KEY
-from studies.bench import SMALL, bench
+from studies.bench import bench, small_trials
 from studies.measurements import MEASUREMENTS
 
 from prism.studies import inversion
@@ -68,7 +68,7 @@ def test_the_axes_hold_the_bars_and_little_else():
 @pytest.mark.usefixtures("few")
 def test_the_study_runs(monkeypatch, tmp_path, capsys):
     """One family and a network that has learned nothing: how often it covers the truth means nothing."""
-    monkeypatch.setattr(inversion, "Settings", lambda: SMALL)
+    small_trials(monkeypatch)
     families = inversion.problems
     monkeypatch.setattr(inversion, "problems", lambda dimension: families(dimension)[:1])
     measured = bench("inversion", tmp_path, capsys)

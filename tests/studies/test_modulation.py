@@ -1,7 +1,7 @@
 """The study of modulations: each on each seed, none with an affine part; and one real run."""
 
 import pytest
-from studies.bench import bench, constant_trials, small_settings
+from studies.bench import bench, constant_trials, small_trials
 
 from prism import FILM, NONE
 from prism.studies import modulation, over_beta
@@ -18,8 +18,8 @@ def test_each_modulation_is_tried_without_the_affine_part(monkeypatch, tmp_path,
     """Nothing is trained: that a modulation does what its name says is tested with the networks."""
     noted = constant_trials(monkeypatch)
     assert len(bench("modulation", tmp_path, capsys)) == 2 * len(modulation.MODULATIONS)
-    assert {trial.name: trial.settings.architecture.modulation for trial, _, _ in noted} == modulation.MODULATIONS
-    assert {trial.settings.architecture.affine for trial, _, _ in noted} == {0}
+    assert {trial.name: trial.choices["architecture"].modulation for trial, _, _ in noted} == modulation.MODULATIONS
+    assert {trial.choices["architecture"].affine for trial, _, _ in noted} == {0}
 
 
 @pytest.mark.slow
@@ -29,6 +29,6 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(over_beta, "STEPS", 2)
     monkeypatch.setattr(modulation, "SEEDS", (0,))
     monkeypatch.setattr(modulation, "MODULATIONS", {"film": FILM, "none": NONE})
-    monkeypatch.setattr(modulation, "changed", small_settings)
+    small_trials(monkeypatch)
     measured = bench("modulation", tmp_path, capsys)
     assert [one["steps"] for one in measured] == [2] * 2

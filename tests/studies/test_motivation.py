@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from studies.bench import bench, constant_errors, constant_trials, small_settings
+from studies.bench import bench, constant_errors, constant_trials, small_trials
 
 from prism import FILM
 from prism.studies import motivation, over_beta
@@ -22,7 +22,7 @@ def test_methods_differ_in_how_beta_enters_alone(monkeypatch, tmp_path, capsys):
     constant_errors(monkeypatch)
     measured = bench("motivation", tmp_path, capsys)
     assert len(measured) == 3 * len(motivation.BETAS)
-    architectures = [trial.settings.architecture for trial, _, _ in noted]
+    architectures = [trial.choices["architecture"] for trial, _, _ in noted]
     assert len({replace(one, modulation=FILM) for one in architectures}) == 1
     assert {one.affine for one in architectures} == {0}
     assert len({one.modulation for one in architectures}) == 3
@@ -38,5 +38,5 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     """One β, two steps, tiny networks."""
     monkeypatch.setattr(over_beta, "STEPS", 2)
     monkeypatch.setattr(motivation, "BETAS", (0.5,))
-    monkeypatch.setattr(motivation, "changed", small_settings)
+    small_trials(monkeypatch)
     assert {one["method"] for one in bench("motivation", tmp_path, capsys)} == {"PRISM", "concat", "retrain"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from studies.bench import SMALL, constant_trials
+from studies.bench import constant_trials
 
 from prism.studies import over_beta
 from prism.studies.trials import Trial
@@ -21,11 +21,13 @@ def test_errors_stand_beside_their_beta(monkeypatch):
         over_beta, "errors_at", lambda model, family, parameters, key: 0.1 * np.asarray(parameters[:, 0])
     )
     measured = over_beta.measured_errors(
-        "law", Trial("uniform", SMALL), over_beta.problem(), over_beta.budget(False), (0.5, 2.0)
+        "law", Trial("uniform", {"seed": 4}), over_beta.problem(), over_beta.budget(False), (0.5, 2.0)
     )
     assert [one["β"] for one in measured] == [0.5, 2.0]
     assert [one["relative L2"] for one in measured] == pytest.approx([0.05, 0.2])
-    assert {(one["law"], one["d"], one["steps"]) for one in measured} == {("uniform", 6, over_beta.STEPS)}
+    assert {(one["law"], one["d"], one["steps"], one["seed"]) for one in measured} == {
+        ("uniform", 6, over_beta.STEPS, 4)
+    }
 
 
 def test_a_problem_at_one_beta_holds_no_other():

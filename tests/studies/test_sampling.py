@@ -1,7 +1,7 @@
 """The study of sampling: each law on each seed, and one real run."""
 
 import pytest
-from studies.bench import bench, constant_errors, constant_trials, small_settings
+from studies.bench import bench, constant_errors, constant_trials, small_trials
 
 from prism.studies import over_beta, sampling
 
@@ -27,5 +27,5 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     """Two β, two steps, tiny networks."""
     monkeypatch.setattr(over_beta, "STEPS", 2)
     monkeypatch.setattr(sampling, "BETAS", (0.5, 2.0))
-    monkeypatch.setattr(sampling, "Settings", small_settings)
+    small_trials(monkeypatch)
     assert {one["law"] for one in bench("sampling", tmp_path, capsys)} == set(sampling.LAWS)

@@ -1,7 +1,7 @@
 """The study of transfer: solvers trained where they say, asked everywhere; and one real run."""
 
 import pytest
-from studies.bench import bench, constant_errors, constant_trials, small_settings
+from studies.bench import bench, constant_errors, constant_trials, small_trials
 
 from prism.studies import over_beta, transfer
 
@@ -33,6 +33,5 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(over_beta, "STEPS", 2)
     for name, value in {"BETAS": (0.5, 10.0), "FIXED": (0.5,)}.items():
         monkeypatch.setattr(transfer, name, value)
-    for name in ("Settings", "changed"):
-        monkeypatch.setattr(transfer, name, small_settings)
+    small_trials(monkeypatch)
     assert {one["solver"] for one in bench("transfer", tmp_path, capsys)} == {"PRISM", "fixed at 0.5"}

@@ -14,14 +14,13 @@ from prism.shapes import Key
 from prism.solution.evaluation import errors_at
 from prism.solution.trust import scaled_residuals
 from prism.studies.figures import REFERENCE, SHADE, legend_below, panels, styles
-from prism.studies.trials import Choices, Measurement, Measurements, Study, TableRow, Tell, Trial, problem
+from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, Trial, problem
 from prism.training.loop import Budget
 
 DIMENSION = 100
 SECONDS, FULL_SECONDS = 50.0, 300.0
 QUERIES = 200
 LOW, HIGH = 0.25, 2.5
-CHOICES: Choices = {}
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -29,7 +28,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     family = problem(DIMENSION)
     tell(f"training at {DIMENSION} dimensions")
     budget = Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)
-    solution = Trial("default", CHOICES).run(family, budget).solution
+    solution = Trial("default").run(family, budget).solution
     tell("calibrating on held-out parameters of the box")
     calibration = solution.calibration
     queried = queries(stream(0, Purpose.CHECK))
