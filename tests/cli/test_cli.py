@@ -3,9 +3,9 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -171,14 +171,13 @@ def test_help_is_quick_and_does_not_import_jax():
         "try: main(['--help'])\n"
         "finally: print([name for name in ('jax', 'numpy', 'equinox') if name in sys.modules])"
     )
-    times = []
-    for _ in range(3):  # the best of three: another process may hold the processor
-        begun = time.perf_counter()
-        ran = prism_process(python=("-c", code))
-        times.append(time.perf_counter() - begun)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ran = prism_process(python=("-c", code))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ran.code == 0, ran.err
     assert ran.out.splitlines()[-1] == "[]"
-    assert min(times) < 0.5
+    # Seconds of the processor, of which a busy machine takes hardly more than an idle one.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
 @pytest.mark.parametrize("command", ["solve", "demo", "export", "list"])
@@ -311,6 +310,10 @@ BAD_INPUT = {
     "checkpoints at negative times": (solve("--checkpoint-seconds", -1), "--checkpoint-seconds -1.0 is too small"),
     "seed out of range": (solve("--seed", -1), "--seed -1 is out of range"),
     "seed too large": (solve("--seed", 2**32), "is out of range"),
+    "no time to tune": (("tune", "run", "--mu", "mu1=1", "--out", "out", "--seconds", 0), "--seconds 0 is no budget"),
+    "no noise": (("invert", "run", "data.csv", "--noise", 0), "--noise 0 is no standard deviation"),
+    "negative error": (("invert", "run", "data.csv", "--model-error", -1), "--model-error -1 is out of range"),
+    "prior not a number": (("invert", "run", "data.csv", "--physics", "nan"), "--physics nan is out of range"),
     "resume and out": (("solve", "--resume", "runs/x"), "exclude each other"),
 }
 

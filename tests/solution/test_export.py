@@ -233,7 +233,7 @@ def test_only_an_earlier_export_is_replaced_and_only_when_asked(tmp_path):
     out.mkdir()
     solution.export(out)
     (out / "__pycache__").mkdir()
-    with pytest.raises(prism.InputError, match="in use; replace the earlier export with --force"):
+    with pytest.raises(prism.InputError, match="in use; replace it with force=True"):
         solution.export(out)
     solution.export(out, force=True)
     assert set(storage.read_directory(out)) == {STABLEHLO, FORWARD, DESCRIPTION, WEIGHTS, README}

@@ -7,6 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory | None) -> int:
     return 0
 
 
-def known_of(options: argparse.Namespace) -> dict[str, float]:
+def known_of(options: argparse.Namespace) -> dict[str, Any]:
     """What was said about the data: --noise, --model-error, --physics."""
     known = {name: getattr(options, name) for name in ("noise", "model_error", "physics") if hasattr(options, name)}
     for name, value in known.items():
