@@ -39,7 +39,7 @@ from prism.networks.modulation import CONCAT, FILM, NONE
 from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.reporting.records import environment
-from prism.solving.runs import first_state
+from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.memory import compiled_bytes, peak_rss_megabytes

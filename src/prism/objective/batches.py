@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Draw
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.numerics.chunks import map_chunks
-from prism.numerics.keys import Purpose, child, item, items
+from prism.numerics.keys import Purpose, child, children, item, items
 from prism.problem.conditions import Target
 from prism.problem.family import Family
 from prism.problem.terms import draw_directions, frames, place_at
@@ -113,6 +113,8 @@ class Batch(eqx.Module):
     targets: tuple[Target, ...]
     keys: Keys
     """One per pair, for what a row draws beside its directions."""
+    number: Int[Array, ""]
+    """Which of a run's batches this is."""
     shared: tuple[bool, ...] = eqx.field(static=True)
     """Of each frame: whether its draw is one for the whole batch."""
     crossed: bool = eqx.field(static=True)
@@ -145,16 +147,19 @@ class Batch(eqx.Module):
 
 def draw_batch(family: Family, estimator: Estimator, sampling: Sampling, width: int, twice: bool, key: Key) -> Batch:
     """A batch for a lift of `width` channels; `twice` asks for a second, independent draw of the directions."""
-    points = jax.vmap(family.domain.sample)(items(child(key, Purpose.POINTS), sampling.points))
-    parameters = jax.vmap(family.parameters.sample)(items(child(key, Purpose.PARAMETERS), sampling.params))
+    purposes = (Purpose.POINTS, Purpose.PARAMETERS, Purpose.CONDITIONS, Purpose.SLOPES)
+    point_key, parameter_key, condition_key, slope_key = children(key, *purposes)
+    points = jax.vmap(family.domain.sample)(items(point_key, sampling.points))
+    parameters = jax.vmap(family.parameters.sample)(items(parameter_key, sampling.params))
     shared = tuple(frame.is_shared(estimator) for frame in frames(family))
     batch = Batch(
         points,
         parameters,
         (),
         None,
-        _targets(family, child(key, Purpose.CONDITIONS)),
-        items(child(key, Purpose.SLOPES), sampling.pairs),
+        _targets(family, condition_key),
+        items(slope_key, sampling.pairs),
+        jnp.zeros((), jnp.int32),
         shared,
         sampling.crossed,
     )
@@ -167,9 +172,11 @@ def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: 
     at = lambda x, k: draw_directions(family, estimator, place_at(family, x, mu, lift), k)
 
     def draws(purpose: Purpose) -> Draws:
-        common = at(batch.points[0], child(child(key, purpose), Purpose.WHOLE))
-        own = jax.vmap(at)(batch.points, items(child(key, purpose), batch.points.shape[0]))
-        return tuple(c if shared else o for c, o, shared in zip(common, own, batch.shared, strict=True))
+        parent, nothing = child(key, purpose), (None,) * len(batch.shared)
+        common = at(batch.points[0], child(parent, Purpose.WHOLE)) if any(batch.shared) else nothing
+        own = nothing if all(batch.shared) else jax.vmap(at)(batch.points, items(parent, batch.points.shape[0]))
+        both = zip(common, own, batch.shared, strict=True)
+        return tuple(one if shared else each for one, each, shared in both)  # pyright: ignore[reportReturnType]
 
     second = draws(Purpose.SECOND_DIRECTIONS) if twice else None
     return dataclasses.replace(batch, draws=draws(Purpose.DIRECTIONS), second_draws=second)
@@ -177,10 +184,10 @@ def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: 
 
 def pair_at(family: Family, estimator: Estimator, mu: Parameter, width: int, key: Key) -> Pair:
     """A random point at a given parameter, with directions for a lift of `width` channels."""
-    x = family.domain.sample(child(key, Purpose.POINTS))
+    point_key, direction_key, slope_key = children(key, Purpose.POINTS, Purpose.DIRECTIONS, Purpose.SLOPES)
+    x = family.domain.sample(point_key)
     place = place_at(family, x, mu, jnp.zeros((x.shape[0], width)))
-    draws = draw_directions(family, estimator, place, child(key, Purpose.DIRECTIONS))
-    return Pair(x, mu, draws, child(key, Purpose.SLOPES))
+    return Pair(x, mu, draw_directions(family, estimator, place, direction_key), slope_key)
 
 
 def _targets(family: Family, key: Key) -> tuple[Target, ...]:

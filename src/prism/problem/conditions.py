@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
-from prism.numerics.keys import Purpose, child
+from prism.numerics.keys import Purpose, child, children
 from prism.problem.domains import Domain
 from prism.problem.optional import optional, provides
 from prism.problem.parameters import ParameterSpace
@@ -65,8 +65,8 @@ class Prescribed(Condition):
     weight: float = eqx.field(static=True, default=1.0)
 
     def draw(self, parameters: ParameterSpace, key: Key) -> Target:
-        mu = parameters.sample(child(key, Purpose.PARAMETERS))
-        return self.draw_at(mu, parameters, child(key, Purpose.POINTS))
+        point, parameter = children(key, Purpose.POINTS, Purpose.PARAMETERS)
+        return self.draw_at(parameters.sample(parameter), parameters, point)
 
     def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
         x = self.domain.sample(key)

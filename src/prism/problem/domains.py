@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import InputError
-from prism.numerics.keys import Purpose, child
+from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
 from prism.shapes import Key, Point
 
@@ -66,7 +66,8 @@ class Ball(Domain):
         return -self.radius, self.radius
 
     def sample(self, key: Key) -> Point:
-        return self.radius * jax.random.uniform(child(key, Purpose.RADIUS)) * unit_vector(key, self.dimension)
+        radius, orientation = children(key, Purpose.RADIUS, Purpose.ORIENTATION)
+        return self.radius * jax.random.uniform(radius) * unit_vector(orientation, self.dimension)
 
 
 class Sphere(Domain):
@@ -84,7 +85,7 @@ class Sphere(Domain):
         return -self.radius, self.radius
 
     def sample(self, key: Key) -> Point:
-        return self.radius * unit_vector(key, self.dimension)
+        return self.radius * unit_vector(child(key, Purpose.ORIENTATION), self.dimension)
 
 
 class Cube(Domain):
@@ -153,8 +154,8 @@ class TimeCylinder(Domain):
         return jnp.append(self.space.centre(), self.horizon / 2)
 
     def sample(self, key: Key) -> Point:
-        time = self.horizon * jax.random.uniform(child(key, Purpose.TIME), (1,))
-        return jnp.concatenate([self.space.sample(child(key, Purpose.SPACE)), time])
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
 
 
 class AtTime(Domain):
@@ -185,7 +186,7 @@ class AtTime(Domain):
 def unit_vector(key: Key, dimension: int) -> Point:
     """A direction, uniform on the unit sphere."""
     # Without the barrier XLA computes every normal twice: for the norm, and again for the vector.
-    vector = jax.lax.optimization_barrier(normals(child(key, Purpose.ORIENTATION), dimension))
+    vector = jax.lax.optimization_barrier(normals(key, dimension))
     return vector * jax.lax.rsqrt(jnp.sum(vector * vector))
 
 

@@ -16,7 +16,7 @@ from prism.derivatives.directions import Decomposition, Draw
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.operators import Operator, Place
 from prism.derivatives.taylor import Jet, constant_jet, point_jet
-from prism.numerics.keys import Purpose, child, item
+from prism.numerics.keys import Purpose, children, item
 from prism.problem.family import Derivatives, Family
 from prism.shapes import Key, Parameter, Point, Scalar
 
@@ -93,7 +93,8 @@ def place_at(family: Family, x: Point, mu: Parameter, lift: Float[Array, "coordi
 
 def sample_pair(family: Family, key: Key) -> tuple[Point, Parameter]:
     """A random point and, independent of it, a random parameter."""
-    return family.domain.sample(child(key, Purpose.POINTS)), family.parameters.sample(child(key, Purpose.PARAMETERS))
+    point, parameter = children(key, Purpose.POINTS, Purpose.PARAMETERS)
+    return family.domain.sample(point), family.parameters.sample(parameter)
 
 
 def draw_directions(family: Family, estimator: Estimator, place: Place, key: Key) -> tuple[Draw, ...]:

@@ -5,31 +5,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import equinox as eqx
-import jax.numpy as jnp
-
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
-from prism.networks.model import Architecture, Model
+from prism.networks.model import Architecture
+from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, child, stream
 from prism.objective.batches import Sampling
-from prism.objective.calibration import calibrate
-from prism.objective.rows import Objective, Slopes
+from prism.objective.rows import Slopes
 from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.shapes import Key
 from prism.solution.evaluation import Evaluation, QuickError, evaluate, quick_error
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
+from prism.solving.preparation import prepare
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
 from prism.training.memory import peak_rss_megabytes
 from prism.training.optimisers import Optimiser
-from prism.training.program import Program, compile_within_memory
+from prism.training.program import Program
 
 Result = TypeVar("Result")
 
@@ -83,6 +80,7 @@ def execute(
 ) -> Outcome:
     """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so."""
     begun = time.perf_counter()
+    keep_programs()
     check_family(family, stream(settings.seed, Purpose.CHECK))
     with Interruptions() as asked:
         run = _prepare(family, settings, record, begun)
@@ -120,15 +118,13 @@ class _Run:
 
 def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
-    points = settings.sampling.points
-    shapes = lambda count: eqx.filter_eval_shape(first_state, family, settings.with_points(count))
-    program = compile_within_memory(shapes, settings.optimiser, points)
-    saved, checkpoints = None, None
+    program, state = prepare(family, settings)
+    spent, checkpoints = {"seconds": 0.0, "compile_seconds": 0.0}, None
     if record is not None:
         record.directory.begin(record.config, record.resume)
         checkpoints = Checkpoints(record.directory.checkpoints)
-        saved = checkpoints.newest(shapes(points)) if record.resume else None
-    state, spent = saved or (first_state(family, settings), {"seconds": 0.0, "compile_seconds": 0.0})
+        saved = checkpoints.newest(state) if record.resume else None
+        state, spent = saved or (state, spent)
     compile_seconds = time.perf_counter() - begun
     seconds = spent["seconds"] + compile_seconds
     compile_seconds += spent["compile_seconds"]
@@ -136,22 +132,6 @@ def _prepare(family: Family, settings: Settings, record: Record | None, begun: f
     if directory is not None:
         directory.rewind_metrics(int(state.step))
     return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
-
-
-def first_state(family: Family, settings: Settings) -> TrainingState:
-    """A network in the units of the problem, before the first step."""
-    keys = [stream(settings.seed, purpose) for purpose in (Purpose.MODEL, Purpose.CALIBRATION, Purpose.TRAINING)]
-    return _state_from(family, replace(settings, seed=0), *keys)
-
-
-@eqx.filter_jit
-def _state_from(family: Family, settings: Settings, first: Key, calibration: Key, training: Key) -> TrainingState:
-    model = Model.create(settings.architecture, family.domain, family.parameters, first)
-    objective = Objective(
-        family, settings.estimator, jnp.ones(()), settings.sampling, settings.independent, settings.slopes
-    )
-    model, objective = calibrate(model, objective, calibration)
-    return TrainingState.create(model, settings.optimiser, objective, training)
 
 
 def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:

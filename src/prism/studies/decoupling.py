@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from prism.derivatives.estimators import Coordinates
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
-from prism.solving.runs import first_state
+from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, offsets, panels, styles
 from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, problem

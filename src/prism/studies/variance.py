@@ -25,7 +25,7 @@ from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, items, stream
 from prism.objective.batches import Batch
 from prism.shapes import Key, Keys
-from prism.solving.runs import first_state
+from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, SHADE, legend_below, log_ticks, offsets, panels, styles
 from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged

@@ -4,6 +4,7 @@ The number of steps and the horizon of the decay are arguments, so one executabl
 a run's bits do not depend on where it was cut.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -39,9 +40,11 @@ class TrainingState(eqx.Module):
         seed = jax.random.key_data(key)
         return TrainingState(model, optimiser.init(model), objective, seed, zero, zero, zero, jnp.ones((), jnp.float32))
 
-    def next_batch(self) -> Batch:
-        """The batch of the next step, which the seed and the number of the step decide."""
-        return self.objective.draw(self.model, item(jax.random.wrap_key_data(self.seed), self.step))
+    def next_batch(self, optimiser: Optimiser) -> Batch:
+        """The batch of the next step, which the seed and the number of the batch decide."""
+        number = optimiser.batch_of(self.step)
+        batch = self.objective.draw(self.model, item(jax.random.wrap_key_data(self.seed), number))
+        return replace(batch, number=number)
 
 
 def advance(
@@ -73,7 +76,7 @@ def advance(
 
 def _step(state: TrainingState, optimiser: Optimiser, horizon: Array) -> tuple[TrainingState, Array, Array]:
     decay = state.rate_factor * jnp.maximum(0.0, 1.0 - state.step / horizon)
-    batch = state.next_batch()
+    batch = state.next_batch(optimiser)
     model, inner, info = optimiser.step(state.objective, state.model, state.optimiser, batch, decay)
     keep = lambda new, old: jnp.where(info.finite, new, old) if eqx.is_array(new) else new
     model, inner = jax.tree.map(keep, (model, inner), (state.model, state.optimiser))

@@ -11,15 +11,16 @@ from prism.objective.batches import Batch, Pair
 from prism.objective.residuals import network_derivatives
 from prism.objective.rows import Objective
 from prism.training.advance import TrainingState
+from prism.training.optimisers import Optimiser
 
 
-def first_non_finite(state: TrainingState) -> str:
+def first_non_finite(state: TrainingState, optimiser: Optimiser) -> str:
     """A sentence that names what is not finite at the state's next batch."""
     objective, model = state.objective, state.model
     for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(model, eqx.is_array)):
         if not _finite(leaf):
             return f"the weight {jax.tree_util.keystr(path).lstrip('.')} of the network is not finite"
-    batch = state.next_batch()
+    batch = state.next_batch(optimiser)
     found, parameters = _quantities(model, objective, batch)
     for number, mu in enumerate(np.asarray(parameters)):
         names = zip(objective.family.parameters.names, mu, strict=True)

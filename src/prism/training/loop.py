@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from prism.errors import FailedRun, InputError
 from prism.training.advance import PATIENCE, TrainingState
 from prism.training.guards import first_non_finite
+from prism.training.optimisers import Optimiser
 from prism.training.program import Program
 
 CHUNK_SECONDS = 0.5
@@ -85,7 +86,7 @@ def train(
         per_step = elapsed / max(1, done)
         if failing:
             rescues += 1
-            state = _rescue(state, restore, rescues)
+            state = _rescue(state, program.optimiser, restore, rescues)
         step = int(state.step)
         mean = None if math.isnan(loss) else float(loss)
         yield Progress(state, step, mean, seconds, per_step, int(state.skipped), budget.fraction(step, seconds))
@@ -111,11 +112,13 @@ def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) 
     return step + max(1.0, remaining / per_step if per_step else 1e6)
 
 
-def _rescue(state: TrainingState, restore: Callable[[TrainingState], TrainingState], rescues: int) -> TrainingState:
+def _rescue(
+    state: TrainingState, optimiser: Optimiser, restore: Callable[[TrainingState], TrainingState], rescues: int
+) -> TrainingState:
     """The last good state at half the rate; at last the name of what fails."""
     if rescues > RESCUES:
         raise FailedRun(
-            f"training failed at step {int(state.step)}: {first_non_finite(state)} "
+            f"training failed at step {int(state.step)}: {first_non_finite(state, optimiser)} "
             f"({int(state.skipped)} steps skipped, rate lowered {RESCUES} times)"
         )
     skipped, factor = state.skipped, 0.5 * state.rate_factor

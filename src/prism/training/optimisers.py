@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
 from prism.networks.model import Model
 from prism.objective.batches import Batch
@@ -30,6 +30,10 @@ class Optimiser(eqx.Module, Generic[State]):
     natural: ClassVar[bool] = False
     """Whether its steps cost N² times the number of weights, so that a small network and many points suit it."""
     rate: eqx.AbstractVar[float]
+
+    def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
+        """The number of the batch that a step sees: its own, unless it is to see an earlier one again."""
+        return step
 
     def check(self, slopes: Slopes | None) -> None:
         """Raise an InputError that names an option of the loss that this optimiser cannot use."""

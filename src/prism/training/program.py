@@ -25,6 +25,7 @@ class Program:
 
     compiled: jax.stages.Compiled
     static: Any
+    optimiser: Optimiser
 
     @staticmethod
     def compile(shapes: TrainingState, optimiser: Optimiser) -> "Program":
@@ -33,7 +34,7 @@ class Program:
         leaves, structure = jax.tree.flatten(arrays)
         kinds = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         constants, frame = jax.tree.flatten(static)
-        return Program(_compiled(optimiser, structure, kinds, frame, tuple(constants)), static)
+        return Program(_compiled(optimiser, structure, kinds, frame, tuple(constants)), static, optimiser)
 
     def __call__(self, state: TrainingState, count: int, horizon: float) -> tuple[TrainingState, jax.Array]:
         arrays = eqx.filter(state, eqx.is_array)

@@ -37,6 +37,16 @@ class LinearRows(eqx.Module):
         """N."""
         return self.slopes.shape[0]
 
+    @property
+    def squared_residuals(self) -> Scalar:
+        """Σ r_n² of the N pairs."""
+        return jnp.sum(self.values[: self.pairs] ** 2)
+
+    @property
+    def squared_slopes(self) -> Scalar:
+        """Σ |∂r_n/∂x_n|² of the N pairs."""
+        return jnp.sum(self.slopes**2)
+
     def above(self, values: Float[Array, "_"], jacobian: Jacobian) -> "LinearRows":
         """With more rows below."""
         both = jnp.concatenate([self.values, values])

@@ -30,18 +30,22 @@ from prism.training.natural.rows import LinearRows, linear_rows
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 5
-"""Steps between two comparisons of the last step's decrease with the predicted one."""
+"""Every so many steps, and in each of the first, a step sees the batch of the one before and judges what that did."""
 MOST_DAMPING = 1e3
 """Above this a larger damping changes nothing but the length of a step."""
 
 
 class SpringState(eqx.Module):
-    """The momentum (with a lift where that is in the kernel), and the two quantities that adapt."""
+    """The momentum (with a lift where that is in the kernel), the two quantities that adapt, and what the last step
+    promised: for which batch, the sum of its squared residuals before, the predicted one after, that of its slopes."""
 
     momentum: Weights
     damping: Scalar
     lift_rate: Scalar
-    count: Int[Array, ""]
+    batch: Int[Array, ""]
+    before: Scalar
+    predicted: Scalar
+    slopes: Scalar
 
 
 class Spring(Optimiser[SpringState]):
@@ -91,13 +95,19 @@ class Spring(Optimiser[SpringState]):
             zero if self.lift_in_kernel else zero.without_lift(),
             jnp.full((), self.damping),
             jnp.full((), self.lift_rate),
-            jnp.zeros((), jnp.int32),
+            jnp.full((), -1, jnp.int32),
+            *[jnp.zeros(())] * 3,
         )
+
+    def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
+        again = (step % REVIEW_EVERY == 0) | (step < REVIEW_EVERY)
+        return jnp.where(step < REVIEW_EVERY, 0, step - again)
 
     def step(
         self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
     ) -> tuple[Model, SpringState, StepInfo]:
         rows = linear_rows(objective, model, batch)
+        state = self._reviewed(state, batch, rows)
         target = rows.values
         if batch.second_draws is not None:
             target = target.at[: rows.pairs].set(objective.equations(model, batch, batch.second_draws))
@@ -110,11 +120,9 @@ class Spring(Optimiser[SpringState]):
         after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(rows.values * target) / rows.pairs
         finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))
-        now = SpringState(momentum, damping, state.lift_rate, state.count + 1)
-        due = (now.count % REVIEW_EVERY == 0) | (now.count < REVIEW_EVERY)
-        predicted = (rows.values + rows.jacobian.push(change))[: rows.pairs]
-        review = lambda s: self._review(objective, after, batch, rows, predicted, s)
-        return after, jax.lax.cond(due, review, lambda s: s, now), StepInfo(loss, finite)
+        predicted = jnp.sum((rows.values + rows.jacobian.push(change))[: rows.pairs] ** 2)
+        promise = (batch.number, rows.squared_residuals, predicted, rows.squared_slopes)
+        return after, SpringState(momentum, damping, state.lift_rate, *promise), StepInfo(loss, finite)
 
     def _natural(self, jacobian: Jacobian, target: Float[Array, "M"], state: SpringState) -> tuple[Weights, Scalar]:
         """φ ← m φ + Jᵀ (J Jᵀ + λI)⁻¹ (r − m J φ), in units where J carries no 1/√N."""
@@ -139,31 +147,18 @@ class Spring(Optimiser[SpringState]):
         solution, _ = damped_solution(p @ p.T, p, jnp.full((), self.lift_damping))
         return rows.slopes.T @ solution
 
-    def _review(
-        self,
-        objective: Objective,
-        after: Model,
-        batch: Batch,
-        rows: LinearRows,
-        predicted: Float[Array, "N"],
-        state: SpringState,
-    ) -> SpringState:
-        """Damping from the decrease over the predicted one; the lift's rate from whether its slopes became larger."""
-        r, slopes = batch.pairs().map(lambda pair: objective.equation_and_slopes(after, pair))
-        kept = _kept(rows.values[: rows.pairs], predicted, r)
+    def _reviewed(self, state: SpringState, batch: Batch, rows: LinearRows) -> SpringState:
+        """Where the batch is that of the last step: damping from the decrease over the predicted one, the lift's rate
+        from whether the slopes became larger."""
+        promised = state.before - state.predicted
+        little = promised <= 1e-3 * state.before
+        kept = jnp.where(little, 1.0, (state.before - rows.squared_residuals) / jnp.where(little, 1.0, promised))
         damping = jnp.where(kept > 0.5, state.damping / 2, state.damping * 2)
-        worse = jnp.sum(slopes**2) > 1.1 * jnp.sum(rows.slopes**2)
+        worse = rows.squared_slopes > 1.1 * state.slopes
         lift_rate = jnp.where(worse, 0.25 * state.lift_rate, 1.5 * state.lift_rate)
-        return eqx.tree_at(
-            lambda s: (s.damping, s.lift_rate),
-            state,
-            (jnp.clip(damping, self.damping, MOST_DAMPING), jnp.minimum(lift_rate, self.lift_rate)),
-        )
-
-
-def _kept(before: Float[Array, "..."], predicted: Float[Array, "..."], after: Float[Array, "..."]) -> Scalar:
-    """The decrease of the sum of squares over the predicted one; 1 where next to nothing was predicted."""
-    start = jnp.sum(before**2)
-    promised = start - jnp.sum(predicted**2)
-    little = promised <= 1e-3 * start
-    return jnp.where(little, 1.0, (start - jnp.sum(after**2)) / jnp.where(little, 1.0, promised))
+        adapted = (jnp.clip(damping, self.damping, MOST_DAMPING), jnp.minimum(lift_rate, self.lift_rate))
+        again = batch.number == state.batch
+        chosen = [
+            jnp.where(again, new, old) for new, old in zip(adapted, (state.damping, state.lift_rate), strict=True)
+        ]
+        return eqx.tree_at(lambda s: (s.damping, s.lift_rate), state, chosen)

@@ -1,0 +1,61 @@
+"""Before the first step: the program of the steps, refused where it cannot fit, and the first state of a run.
+
+Both are traced here and compiled at the same time, each in a thread.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from prism.networks.model import Model
+from prism.numerics.compilation import RUNS_ONCE
+from prism.numerics.keys import Purpose, stream
+from prism.objective.calibration import calibrate
+from prism.objective.rows import Objective
+from prism.problem.family import Family
+from prism.shapes import Key
+from prism.solving.settings import Settings
+from prism.training.advance import TrainingState
+from prism.training.program import Program, compile_within_memory
+
+
+def first_state(family: Family, settings: Settings) -> TrainingState:
+    """A network in the units of the problem, before the first step. Seeds of a problem share what is compiled."""
+    return _make_state(*_arguments(family, settings))
+
+
+def state_shapes(family: Family, settings: Settings) -> TrainingState:
+    """The shapes of that state; nothing of its size is allocated."""
+    return eqx.filter_eval_shape(_state, *_arguments(family, settings))
+
+
+def prepare(family: Family, settings: Settings) -> tuple[Program, TrainingState]:
+    """The program of the steps and the first state, which is made only if the program fits into memory."""
+    arguments = _arguments(family, settings)
+    state = _make_state.lower(*arguments)
+    with ThreadPoolExecutor(1) as aside:
+        compiling = aside.submit(state.compile)
+        shapes = lambda points: state_shapes(family, settings.with_points(points))
+        program = compile_within_memory(shapes, settings.optimiser, settings.sampling.points)
+        return program, compiling.result()(*arguments)
+
+
+def _arguments(family: Family, settings: Settings) -> tuple[Family, Settings, Key, Key, Key]:
+    """Of `_state`: the seed enters through the keys alone."""
+    keys = (stream(settings.seed, purpose) for purpose in (Purpose.MODEL, Purpose.CALIBRATION, Purpose.TRAINING))
+    first, calibration, training = keys
+    return family, replace(settings, seed=0), first, calibration, training
+
+
+def _state(family: Family, settings: Settings, first: Key, calibration: Key, training: Key) -> TrainingState:
+    model = Model.create(settings.architecture, family.domain, family.parameters, first)
+    objective = Objective(
+        family, settings.estimator, jnp.ones(()), settings.sampling, settings.independent, settings.slopes
+    )
+    model, objective = calibrate(model, objective, calibration)
+    return TrainingState.create(model, settings.optimiser, objective, training)
+
+
+_make_state = eqx.filter_jit(_state, compiler_options=RUNS_ONCE)  # pyright: ignore[reportCallIssue]
