@@ -133,11 +133,15 @@ def run_prism(words: list[str]) -> None:
     assert main(words) == 0, words
 
 
+def quick(page: str) -> list[list[str]]:
+    """What can be run in seconds: studies, which have tests of their own, and a million dimensions left out."""
+    return [words for words in commands(page, "prism") if words[0] != "bench" and "1000000" not in words]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [name for name in PAGES if name != "CONTRIBUTING.md" and commands(name, "prism")])
+@pytest.mark.parametrize("page", [page for page in PAGES if quick(page)])
 def test_commands_run_in_their_order(page, monkeypatch, tmp_path):
-    """Studies apart, which have tests of their own, and what needs a large machine."""
-    typed = [words for words in commands(page, "prism") if words[0] != "bench" and "1000000" not in words]
+    typed = quick(page)
     monkeypatch.chdir(tmp_path)
     points = np.random.default_rng(0).normal(size=(40, 100)) / 20
     np.savetxt("points.csv", points, delimiter=",")
