@@ -21,12 +21,12 @@ import jax
 import numpy as np
 
 from prism.cli import main as prism
+from prism.cli.loading import load_run
 from prism.cli.names import TUNABLE
-from prism.cli.predict import load_run
 from prism.families import SineGordon
 from prism.files.storage import write_file
 from prism.networks.model import Architecture, Model
-from prism.numerics.keys import EVALUATION, MODEL, PROBLEM, TUNING, stream
+from prism.numerics.keys import Purpose, stream
 from prism.numerics.least_squares import Levenberg
 from prism.reporting.records import environment
 from prism.solution.evaluation import error_at
@@ -49,12 +49,12 @@ def base(path: Path) -> Solution:
 
 def tuned_row(solution: Solution, trains: str, at: tuple[float, ...], seconds: float) -> dict[str, object]:
     mu = solution.family.parameters.array(**dict(zip(solution.family.parameters.names, at, strict=True)))
-    key = stream(1, EVALUATION)
+    key = stream(1, Purpose.EVALUATION)
     before, processor = error_at(solution.model, solution.family, mu, key), time.process_time()
-    tuned = fine_tune(solution, mu, TUNABLE[trains], seconds)
+    tuned = fine_tune(solution.model, solution.family, mu, TUNABLE[trains], seconds)
     processor = time.process_time() - processor
-    after = error_at(tuned.solution.model, tuned.solution.family, mu, key)
-    numbers = {name: value for name, value in vars(tuned).items() if name != "solution"}
+    after = error_at(tuned.model, solution.family, mu, key)
+    numbers = {name: value for name, value in vars(tuned).items() if name != "model"}
     return {
         "tuned": trains,
         "μ": ", ".join(f"{value:g}" for value in at),
@@ -69,11 +69,11 @@ def tuned_row(solution: Solution, trains: str, at: tuple[float, ...], seconds: f
 
 def prepared(dimension: int, trains: str) -> tuple[Tuning, Levenberg]:
     """An untrained network, lifted and looked at once."""
-    family = SineGordon.create(dimension, stream(0, PROBLEM))
+    family = SineGordon.create(dimension, stream(0, Purpose.PROBLEM))
     architecture = Architecture(lift_width=64, width=64, depth=3, generator_width=32, lift_bias=1.0)
-    model = Model.create(architecture, family.domain, family.parameters, stream(0, MODEL))
+    model = Model.create(architecture, family.domain, family.parameters, stream(0, Purpose.MODEL))
     mu = family.parameters.middle()
-    tuning = Tuning.prepare(Solution(model, family), mu, TUNABLE[trains], stream(0, TUNING), POINTS + HELD_OUT)
+    tuning = Tuning.prepare(model, family, mu, TUNABLE[trains], stream(0, Purpose.TUNING), POINTS + HELD_OUT)
     state, _ = step(tuning, Levenberg.start(tuning.start, tuning.count))
     return tuning, state
 
@@ -90,7 +90,7 @@ def step_times(trains: str) -> dict[str, object]:
     ratios = [b / a for a, b in zip(small, large, strict=True)]
     return {
         "tuned": trains,
-        **{f"seconds a step at {dimension:,}": statistics.median(times[dimension]) for dimension in DIMENSIONS},
+        **{f"seconds per step at {dimension:,}": statistics.median(times[dimension]) for dimension in DIMENSIONS},
         "ratio": statistics.median(ratios),
         "rounds": times,
     }
