@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Rademacher
+from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.derivatives.operators import (
     Biharmonic,
     Directional,
@@ -38,15 +38,27 @@ from prism.families import (
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
+from prism.objective.residuals import network_derivatives
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
-from prism.problem.domains import Ball, Domain, TimeCylinder
+from prism.problem.domains import AtTime, Ball, Cube, Domain, Sphere, TimeCylinder, WholeSpace
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace, Uniform
+from prism.problem.terms import draw_directions, place_at
 
 KEY = jax.random.key(20240607)
 D = 5
 
-ESTIMATORS = (Exact(), Coordinates(3), Rademacher(4), Gaussian(4))
+ESTIMATORS = (Exact(), Coordinates(3), Rademacher(4), Gaussian(4), Gram(), Gram(2))
+
+DOMAINS = {
+    "ball": Ball(4, 1.5),
+    "line": Ball(1),
+    "sphere": Sphere(4, 1.5),
+    "cube": Cube(3, -2.0, 1.0),
+    "space": WholeSpace(3, 0.5),
+    "cylinder": TimeCylinder(Ball(4, 1.5), 2.0),
+    "time": AtTime(TimeCylinder(Cube(3, -2.0, 1.0), 2.0), 0.25),
+}
 
 TWO_BODY_FAMILIES = tuple(
     kind.create(D, KEY, scaled=scaled)
@@ -80,7 +92,7 @@ class Case(NamedTuple):
 
 
 BALL, CYLINDER = Ball(D, 1.2), TimeCylinder(Ball(D), 2.0)
-MATRIX = np.random.default_rng(0).normal(size=(D, D - 1))
+NARROW, WIDE = (np.random.default_rng(0).normal(size=(D, columns)) for columns in (D - 1, D + 1))
 
 
 def diagonal_sigma(x, mu):
@@ -91,8 +103,12 @@ def swirl(x, mu):
     return mu.mu1 * jnp.roll(x, 1) - jnp.cos(mu.mu2 * x)
 
 
-def matrix_sigma(x, mu):
-    return jnp.asarray(MATRIX) * (1.0 + mu.mu2 * x[:D, None] ** 2)
+def narrow_sigma(x, mu):
+    return jnp.asarray(NARROW) * (1.0 + mu.mu2 * x[:D, None] ** 2)
+
+
+def wide_sigma(x, mu):
+    return jnp.asarray(WIDE) * (1.0 + mu.mu2 * x[:D, None] ** 2)
 
 
 OPERATORS = (
@@ -103,7 +119,8 @@ OPERATORS = (
     Case(Biharmonic(), BALL, D),
     Case(WeightedTrace(diagonal_sigma), BALL, D),
     Case(WeightedTrace(diagonal_sigma), CYLINDER, D),
-    Case(WeightedTrace(matrix_sigma), BALL, D - 1),
+    Case(WeightedTrace(narrow_sigma), BALL, D - 1),
+    Case(WeightedTrace(wide_sigma), BALL, D + 1),
     Case(Partial(1), BALL),
     Case(Partial(0, 3), BALL),
     Case(Partial(0, 0, 1), BALL),
@@ -169,9 +186,17 @@ def roughened(model: Model) -> Model:
 
 
 @functools.cache
-def small_model(domain: Domain, modulation: ModulationSettings = FILM, depth: int = 2, parameters=None) -> Model:
-    """A network whose lift is narrower than the rest and steep, and whose arrays are all random."""
-    architecture = Architecture(6, 7, depth, 5, 2, modulation)
+def small_model(
+    domain: Domain,
+    modulation: ModulationSettings = FILM,
+    depth: int = 2,
+    parameters=None,
+    lift_width: int = 2,
+    affine: int = 1,
+) -> Model:
+    """A network whose arrays are all random and whose lift is steep, with so few channels that `Gram` has directions of
+    its own in D dimensions."""
+    architecture = Architecture(lift_width, 5, depth, 4, 2, modulation, affine=affine)
     space = parameters or Terms.parameters
     model = roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
     return eqx.tree_at(lambda m: m.lift.weight, model, replace_fn=lambda w: domain.coordinates**0.5 * w)
@@ -213,6 +238,12 @@ def solution_formula(model: Model, family: Terms) -> Callable:
         return cylinder_factor(x, named) * network + cylinder_offset(x, named)
 
     return u
+
+
+def term_values(model: Model, family: Family, estimator: Estimator, x, mu, key) -> dict:
+    """u and the family's terms at one pair, along directions drawn with this key."""
+    draws = draw_directions(family, estimator, place_at(family, x, mu, model.lift.weight), key)
+    return vars(network_derivatives(model, family, draws, x, mu))
 
 
 def directional(f: Callable, *vectors) -> Callable:
