@@ -1,0 +1,120 @@
+"""The tree shows the pipeline: packages import only those before them, modules never import each other in a circle, and
+keys are made in one place."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "prism"
+LAYERS = (
+    ("errors", "shapes", "numerics"),
+    ("files", "derivatives"),
+    ("problem",),
+    ("families", "networks"),
+    ("objective",),
+    ("training", "solution"),
+    ("inversion",),
+    ("reporting",),
+    ("solving",),
+    ("studies",),
+    ("cli",),
+)
+"""Packages from the bottom to the top; those in one line do not import each other, but for what `BESIDE` allows."""
+BESIDE = {("shapes", "errors"), ("numerics", "errors"), ("numerics", "shapes")}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package by its dotted name, parsed."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = ["prism", *path.relative_to(SOURCE).with_suffix("").parts]
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text())
+    return found
+
+
+MODULES = modules()
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """The modules of the package that a module imports anywhere, inside functions and for type checking too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.module.split(".")[0] == "prism":
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in MODULES else node.module
+
+
+GRAPH = {name: sorted(set(imports(tree))) for name, tree in MODULES.items()}
+
+
+def circle(graph: dict[str, list[str]]) -> list[str] | None:
+    """A path of modules that ends where it begins, or None."""
+    done: set[str] = set()
+
+    def search(name: str, path: list[str]) -> list[str] | None:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return None
+        for other in graph[name]:
+            if (found := search(other, [*path, name])) is not None:
+                return found
+        done.add(name)
+        return None
+
+    return next((found for name in graph if (found := search(name, [])) is not None), None)
+
+
+def test_no_module_imports_itself_through_others():
+    assert circle(GRAPH) is None
+
+
+def test_a_circle_would_be_found():
+    assert circle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+
+
+def package(name: str) -> str | None:
+    """The part of the tree that a module belongs to; None for the package itself."""
+    return name.split(".")[1] if "." in name else None
+
+
+@pytest.mark.parametrize("layer", [name for layer in LAYERS for name in layer])
+def test_packages_import_only_those_before_them(layer):
+    level = {name: number for number, names in enumerate(LAYERS) for name in names}
+    used = {(package(name), package(other)) for name, others in GRAPH.items() for other in others}
+    wrong = {
+        other
+        for here, other in used
+        if here == layer
+        and other not in (None, layer)
+        and level[other] >= level[layer]
+        and (layer, other) not in BESIDE
+    }
+    assert not wrong
+
+
+def test_every_package_has_its_place():
+    assert {package(name) for name in MODULES} == {None, *[name for layer in LAYERS for name in layer]}
+
+
+def calls_to_jax_random(tree: ast.Module, names: tuple[str, ...]) -> list[int]:
+    """The lines in which one of these functions of `jax.random` is mentioned."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in names
+        and ast.unparse(node.value) in ("jax.random", "random")
+    ]
+
+
+def test_keys_are_made_in_one_module():
+    """`fold_in(k, i)` and `split(k, n)[i]` are the same key: only `numerics.keys` may call either."""
+    makers = ("key", "PRNGKey", "split", "fold_in", "clone")
+    found = {name: lines for name, tree in MODULES.items() if (lines := calls_to_jax_random(tree, makers))}
+    assert set(found) == {"prism.numerics.keys"}
