@@ -6,6 +6,8 @@ The points are lifted once. After that nothing sees the dimension where the hard
 knows a point through |x| and the one-dimensional point (|x|) stands for it; another constraint is asked at x itself.
 """
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -49,7 +51,7 @@ class Surrogate(eqx.Module):
     def values_and_sensitivities(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
         """u and ∂u/∂s at every point."""
         at = lambda unknown: jax.vmap(self.value, in_axes=(0, 0, None))(self.lifted, self.places, unknown)
-        return at(s), jax.jacfwd(at)(s)
+        return _with_sensitivities(at, s)
 
 
 class Physics(eqx.Module):
@@ -85,15 +87,28 @@ class Physics(eqx.Module):
             batch = eqx.tree_at(lambda b: b.parameters, self.batch, mu[None])
             return batch_residuals(self.model, self.family, batch) / self.scale
 
-        return at(s), jax.jacfwd(at)(s)
+        return _with_sensitivities(at, s)
 
 
 def linearise(
     surrogate: Surrogate | Physics, s: Float[np.ndarray, "m p"]
 ) -> tuple[Float[np.ndarray, "m n"], Float[np.ndarray, "m n p"]]:
-    """Values and sensitivities ∂/∂s at every point, for each of m parameters, as float64."""
-    values, sensitivities = _batched(surrogate, jnp.asarray(s, dtype=float))
-    return np.asarray(values, np.float64), np.asarray(sensitivities, np.float64)
+    """Values and sensitivities ∂/∂s at every point, for each of m parameters, as float64.
+
+    m is filled up to a power of two: every other number is a program to compile.
+    """
+    count = len(s)
+    filled = np.resize(s, (1 << (count - 1).bit_length(), s.shape[1]))
+    values, sensitivities = _batched(surrogate, jnp.asarray(filled, dtype=float))
+    return np.asarray(values, np.float64)[:count], np.asarray(sensitivities, np.float64)[:count]
+
+
+def _with_sensitivities(
+    at: Callable[[Parameter], Float[Array, "n"]], s: Parameter
+) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
+    """A function's values and its derivatives by s, traced once."""
+    sensitivities, values = jax.jacfwd(lambda unknown: (at(unknown),) * 2, has_aux=True)(s)
+    return values, sensitivities
 
 
 @eqx.filter_jit
