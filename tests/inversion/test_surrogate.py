@@ -21,7 +21,7 @@ from prism.numerics.keys import Purpose, items, stream
 from prism.objective.residuals import solution_value
 from prism.problem.terms import sample_pair
 
-CLOSED = analytic(lambda x, mu: mu.a * x[0] + mu.b * x[1] ** 2, prism.LogUniform(a=(0.1, 10.0), b=(1.0, 2.0)))
+CLOSED = analytic(lambda x, mu: mu.a * x[0] + mu.b * x[1] ** 3, prism.LogUniform(a=(0.1, 10.0), b=(1.0, 2.0)))
 
 
 @pytest.mark.parametrize("solution", [SOLUTION, CLOSED], ids=["radial constraint", "another constraint"])
@@ -47,15 +47,17 @@ def test_the_unit_box_is_the_parameter_space():
 
 
 def test_physics_is_the_scaled_residual():
-    """Δu of a x₁ + b x₂² is 2b, whatever the network; that of N = 0 has b = √2 at the middle, which is the scale."""
-    physics = Physics.create(CLOSED, jnp.asarray(draw(2))[:5], prism.Exact())
+    """Δu of a x₁ + b x₂³ is 6 b x₂, whatever the network; its unit is its size at the middle, where b = √2."""
+    points = draw(2)[:5]
+    physics = Physics.create(CLOSED, jnp.asarray(points), prism.Exact())
     values, sensitivities = linearise(physics, np.asarray([[0.3, 0.5], [0.3, 1.0]]))
-    np.testing.assert_allclose(values, np.repeat([[1.0], [2**0.5]], 5, axis=1), rtol=1e-12)
-    np.testing.assert_allclose(sensitivities[0], np.tile([0.0, np.log(2.0)], (5, 1)), rtol=1e-12, atol=1e-12)
+    at_middle = points[:, 1] / np.sqrt(np.mean(points[:, 1] ** 2))
+    np.testing.assert_allclose(values, [at_middle, 2**0.5 * at_middle], rtol=1e-12)
+    np.testing.assert_allclose(sensitivities[0], np.outer(at_middle, [0.0, np.log(2.0)]), rtol=1e-12, atol=1e-12)
 
 
 def test_every_point_has_directions_of_its_own():
-    """One coordinate of two: Δu of a x₁ + b x₂² is estimated as 0 or as 4b, at some points so and at others so."""
+    """One coordinate of two: Δu of a x₁ + b x₂³ is estimated as 0 along x₁, as twice its value along x₂."""
     points = jnp.tile(jnp.asarray(draw(2))[:1], (12, 1))
     physics = Physics.create(CLOSED, points, prism.Coordinates(1))
     assert len(np.unique(linearise(physics, np.full((1, 2), 0.5))[0].round(12))) == 2

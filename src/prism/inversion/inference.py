@@ -19,7 +19,6 @@ from prism.inversion.misfit import Misfit, Prior, SolutionMisfit
 from prism.inversion.observations import Assumptions, Observations
 from prism.inversion.profiles import Likelihood
 from prism.inversion.surrogate import Physics, Surrogate, typical_size
-from prism.objective.estimation import suited_estimator
 from prism.problem.parameters import ParameterSpace
 from prism.solution.solution import Solution
 
@@ -91,8 +90,7 @@ def fit(solution: Solution, data: Observations, assumptions: Assumptions, size: 
     if assumptions.physics == 0.0:
         return fitted
     weight = (assumptions.physics * fitted.likelihood.variance) ** 0.5
-    physics = Physics.create(solution, data.points, suited_estimator(solution.family))
-    misfit = replace(misfit, prior=Prior(physics, weight))
+    misfit = replace(misfit, prior=Prior(Physics.create(solution, data.points), weight))
     return search(misfit, space, fitted.fits.s, assumptions.noise, model_deviation)
 
 

@@ -16,9 +16,10 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
-from prism.numerics.keys import Purpose, items, stream
+from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Batch, Sampling, draw_batch
 from prism.objective.calibration import constant_batch, residual_scale
+from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals, lifted_value, solution_value
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
@@ -68,14 +69,18 @@ class Physics(eqx.Module):
 
     @staticmethod
     @eqx.filter_jit
-    def create(solution: Solution, points: Float[Array, "n coordinates"], estimator: Estimator) -> "Physics":
+    def create(
+        solution: Solution, points: Float[Array, "n coordinates"], estimator: Estimator | None = None
+    ) -> "Physics":
         """Draw the directions, once, and measure `scale`: the residual's root mean square at the points and the middle
         μ where the network is 0, as in training."""
         model, family = solution.model, solution.family
+        estimator = estimator or suited_estimator(family)
         sampling, key = Sampling(points.shape[0], 1, crossed=True), stream(0, Purpose.CHECK)
         places = points, family.parameters.middle()[None]
         at_places = lambda batch: eqx.tree_at(lambda b: (b.points, b.parameters), batch, places)
-        scale = residual_scale(family, at_places(constant_batch(family, estimator, sampling, key)))
+        at_rest = constant_batch(family, estimator, sampling, child(key, Purpose.CALIBRATION))
+        scale = residual_scale(family, at_places(at_rest))
         batch = at_places(draw_batch(family, estimator, sampling, model.lift.width, False, key))
         return Physics(model, family, batch, scale)
 
