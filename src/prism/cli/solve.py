@@ -77,6 +77,6 @@ def describe(outcome: Outcome, report: dict) -> list[str]:
         f"{report['steps']:,} steps in {report['seconds']:.1f} s "
         f"({report['seconds_per_step'] * 1e3:.2f} ms per step, {report['pairs_per_second']:,.0f} pairs per second, "
         f"peak {report['peak_rss_mb']:,.0f} MB)",
-        *(outcome.evaluation.describe() if outcome.evaluation else []),
+        *outcome.describe(),
         f"everything is in {report['out']}; pictures in {report['out']}/plots",
     ]

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float
 
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
-from prism.objective.batches import Sampling, draw_batch
-from prism.objective.calibration import constant_batch, residual_scale
+from prism.objective.batches import Sampling, draw_batch, redraw
+from prism.objective.calibration import residual_scale
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals
 from prism.problem.family import Family
@@ -127,12 +127,12 @@ def scaled_residuals(model: Model, family: Family, parameters: Float[Array, "par
 def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key) -> Float[Array, "params"]:
     estimator, sampling, key = suited_estimator(family), Sampling(POINTS, 1, crossed=True), child(key, Purpose.CHECK)
     batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
-    silent = constant_batch(family, estimator, sampling, key)
+    constant = redraw(batch, family, estimator, 1, child(key, Purpose.SECOND_DIRECTIONS))
 
     def scaled(mu: Parameter) -> Array:
         at = lambda drawn: eqx.tree_at(lambda b: b.parameters, drawn, mu[None])
         r = batch_residuals(model, family, at(batch))
-        return jnp.sqrt(jnp.mean(r**2)) / residual_scale(family, at(silent))
+        return jnp.sqrt(jnp.mean(r**2)) / residual_scale(family, at(constant))
 
     return jax.lax.map(scaled, parameters)
 

@@ -17,6 +17,7 @@ from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.solution.evaluation import Evaluation, QuickError, evaluate, quick_error
+from prism.solution.held_out import HeldOutResidual, held_out_residual
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
 from prism.solving.preparation import prepare
@@ -43,12 +44,14 @@ class Outcome:
     loss: float | None
     pairs: int
     interrupted_by: int | None
-    evaluation: Evaluation | None
+    evaluation: Evaluation | None = None
+    held_out: HeldOutResidual | None = None
+    """Where the family knows no exact solution to evaluate with."""
 
     def report(self) -> dict[str, object]:
         """The figures of the run under the names that scripts read."""
         running = max(self.seconds - self.compile_seconds, 1e-9)
-        errors = self.evaluation.summary() if self.evaluation else {}
+        judged = self.evaluation or self.held_out
         return {
             "steps": self.steps,
             "seconds": self.seconds,
@@ -58,8 +61,13 @@ class Outcome:
             "peak_rss_mb": peak_rss_megabytes(),
             "skipped_steps": self.skipped,
             "loss": self.loss,
-            **errors,
+            **(judged.summary() if judged else {}),
         }
+
+    def describe(self) -> list[str]:
+        """How good the solution is, for a reader."""
+        judged = self.evaluation or self.held_out
+        return judged.describe() if judged else []
 
 
 @dataclass(frozen=True)
@@ -87,15 +95,14 @@ def execute(
         budget = budget.after(run.seconds)
         with ProgressBar(budget, show) as bar:
             progress = _follow(run, budget, bar, asked)
-    outcome = _outcome(run, progress, asked.signal, None)
+    outcome = _outcome(run, progress, asked.signal)
     if asked.signal is not None:
         return outcome
+    model, solved = outcome.solution.model, outcome.solution.family
+    key = stream(settings.seed, Purpose.EVALUATION)
     if family.has_exact:
-        evaluation = evaluate(
-            outcome.solution.model, outcome.solution.family, stream(settings.seed, Purpose.EVALUATION)
-        )
-        outcome = replace(outcome, evaluation=evaluation)
-    return outcome
+        return replace(outcome, evaluation=evaluate(model, solved, key))
+    return replace(outcome, held_out=held_out_residual(model, solved, key))
 
 
 @dataclass
@@ -216,7 +223,7 @@ class _Occasionally:
         return result
 
 
-def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluation: Evaluation | None) -> Outcome:
+def _outcome(run: _Run, progress: Progress | None, signal: int | None) -> Outcome:
     state = run.state if progress is None else progress.state
     return Outcome(
         solution=Solution(state.model, state.objective.family),
@@ -227,7 +234,6 @@ def _outcome(run: _Run, progress: Progress | None, signal: int | None, evaluatio
         loss=None if progress is None else progress.loss,
         pairs=run.settings.sampling.pairs,
         interrupted_by=signal,
-        evaluation=evaluation,
     )
 
 

@@ -1,0 +1,69 @@
+"""The size of the residual on pairs never trained on: what can be said of a solution whose truth is not known.
+
+It is measured in units of the residual of N = 0, beside that of the trivial answer: the constant N that leaves the least.
+"""
+
+from dataclasses import asdict, dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prism.networks.model import Model
+from prism.numerics.keys import Purpose, child
+from prism.objective.batches import Sampling, draw_batch, redraw
+from prism.objective.calibration import constant_rows, root_mean_square
+from prism.objective.estimation import suited_estimator
+from prism.objective.residuals import batch_residuals
+from prism.problem.family import Family
+from prism.shapes import Key
+
+PAIRS, FEWEST_PAIRS = 1_000, 32
+WORK = 2e7
+"""Coordinates of the points; fewer points at large d."""
+
+
+@dataclass(frozen=True)
+class HeldOutResidual:
+    """Root mean squares over held-out pairs, in units of the residual of N = 0."""
+
+    pairs: int
+    scaled_residual: float
+    trivial_residual: float
+
+    def describe(self) -> list[str]:
+        """For a reader."""
+        return [
+            f"scaled residual    {self.scaled_residual:.3e}   on {self.pairs:,} pairs never trained on (1 = predicting 0)",
+            f"  trivial answer   {self.trivial_residual:.3e}   the best constant network",
+            "the error is not known: the family has no exact solution",
+        ]
+
+    def summary(self) -> dict[str, object]:
+        """The numbers by name."""
+        return asdict(self)
+
+
+def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual:
+    """The residual of a network on fresh pairs, beside the trivial answer's."""
+    pairs = int(np.clip(WORK / family.domain.coordinates, FEWEST_PAIRS, PAIRS))
+    size, trivial, unit = (float(value) for value in _sizes(model, family, Sampling(pairs, pairs), key))
+    unit = unit or 1.0
+    return HeldOutResidual(pairs, size / unit, trivial / unit)
+
+
+@eqx.filter_jit
+def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[Array, "3"]:
+    """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
+    estimator = suited_estimator(family)
+    batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
+    alone = redraw(batch, family, estimator, 1, child(key, Purpose.SECOND_DIRECTIONS))
+    respond = lambda value: constant_rows(family, alone, value)
+    at_zero, response = jax.jvp(respond, (jnp.zeros(()),), (jnp.ones(()),))
+    gain = jnp.sum(response * response)
+    best = -jnp.sum(response * at_zero) / jnp.where(gain > 0, gain, 1.0)
+    zero = root_mean_square(at_zero)
+    trivial = jnp.minimum(root_mean_square(respond(best)), zero)
+    return jnp.stack([root_mean_square(batch_residuals(model, family, batch)), trivial, zero])

@@ -1,0 +1,206 @@
+"""No two things are drawn with one key, at any place where things are drawn together."""
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import DOMAINS, EVOLUTION_FAMILIES, small_model
+from ledger import LEAVES, Ledger, ledger
+
+import prism
+from prism import Ball, Coordinates, Gaussian, Gram, Rademacher, Sampling, Slopes, Sphere
+from prism.derivatives.directions import View
+from prism.derivatives.operators import Laplacian, WeightedTrace
+from prism.families import Convection, SineGordon, SineGordonBeta
+from prism.inversion.surrogate import typical_size
+from prism.networks.model import Architecture
+from prism.networks.tunable import LastLayer
+from prism.numerics import random
+from prism.numerics.keys import Purpose, child, children, item, items, root
+from prism.objective.rows import Objective
+from prism.problem.checks import check_family
+from prism.problem.terms import sample_pair
+from prism.solution.evaluation import errors_at, evaluate, quick_error
+from prism.solution.solution import Solution
+from prism.solution.trust import calibrate
+from prism.solution.tuning import Tuning
+from prism.solving.preparation import first_state
+from prism.solving.settings import Settings
+from prism.studies import estimators, inversion, trust, variance
+from prism.training.natural.rows import linear_rows
+
+SOURCE = Path(prism.__file__).parent
+KEY = root(7)
+
+
+class Plate(prism.Family):
+    """Two frames, three conditions: everything that one batch can draw."""
+
+    domain: Ball
+    parameters = prism.Uniform(a=(0.5, 1.5), b=(1.0, 2.0))
+    terms = {"lap": Laplacian(), "trace": WeightedTrace(lambda x, mu: mu.b + x)}
+    conditions = {
+        "edge": prism.Prescribed(Sphere(4), lambda x, mu: mu.a * x[0], points=5),
+        "core": prism.Prescribed(Ball(4, 0.5), lambda x, mu: mu.b * x[1], points=5),
+        "data": prism.Observed(jnp.zeros((6, 4)), jnp.ones((6, 2)), jnp.ones(6), points=5),
+    }
+
+    def residual(self, u, x, mu):
+        return mu.a * u.lap + mu.b * u.trace - 1.0
+
+
+PLATE, FAMILY = Plate(Ball(4)), SineGordon.create(4, KEY)
+SMALL = Architecture(2, 2, 1, 2, 1)
+
+
+def of_batch(estimator, crossed: bool, natural: bool) -> Callable[[], object]:
+    """One batch with conditions, a second draw of directions and slopes, as a loss or as SPRING's rows."""
+
+    def run():
+        model = small_model(PLATE.domain, depth=1)
+        sampling = Sampling(6, 3, crossed=True) if crossed else Sampling(6, 6)
+        objective = Objective(PLATE, estimator, jnp.ones(()), sampling, independent=True, slopes=Slopes(2))
+        batch = objective.draw(model, KEY)
+        return linear_rows(objective, model, batch).values if natural else objective.loss(model, batch)
+
+    return run
+
+
+def of_solution(family) -> Solution:
+    settings = Settings.choose(family, architecture=SMALL, sampling=Sampling(4, 4))
+    return Solution(first_state(family, settings).model, family)
+
+
+def judged() -> object:
+    """What evaluation, trust and tuning draw, each from a key of its own."""
+    family, mu, keys = FAMILY, FAMILY.parameters.middle(), items(KEY, 5)
+    solution = of_solution(family)
+    model = solution.model
+    return (
+        evaluate(model, family, keys[0], points=8).relative_l2,
+        quick_error(model, family, keys[1]).relative_l2,
+        errors_at(model, family, mu[None], keys[2], 8),
+        calibrate(model, family, parameters=3).residuals,
+        Tuning.prepare(model, family, mu, (LastLayer(),), keys[3], 10).start,
+    )
+
+
+def sizes_for_inversion() -> object:
+    return typical_size(of_solution(FAMILY))
+
+
+def of_studies() -> object:
+    settings = Settings.choose(FAMILY, estimator=Coordinates(2), optimiser=prism.Adam(), architecture=SMALL)
+    state = first_state(FAMILY, settings)
+    estimators.noise(state.model, FAMILY, Gaussian(2))
+    return variance.along(state)
+
+
+def of_data() -> object:
+    problem = inversion.Problem("beta", SineGordonBeta.create(4, KEY), Sphere(4))
+    observed, blind = items(KEY, 2)
+    return inversion.data_sets(problem.family, observed), inversion.blind_sets(problem, 0.1, blind)
+
+
+VIEW = View(jnp.ones((9, 3)) + jnp.eye(9, 3), jnp.ones(9))
+PLACES: dict[str, Callable[[], object]] = {
+    "loss, crossed": of_batch(Gaussian(2), True, natural=False),
+    "loss, paired": of_batch(Coordinates(2), False, natural=False),
+    "rows, shared directions": of_batch(Gaussian(2, shared=True), False, natural=True),
+    "directions of a lift": lambda: Gram(2).decompose(2, 9, KEY, VIEW),
+    "random signs": lambda: Rademacher(2).decompose(2, 9, KEY),
+    "a pair": lambda: sample_pair(PLATE, KEY),
+    "check of a family with conditions": lambda: check_family(PLATE, KEY),
+    "check of a family in time": lambda: check_family(EVOLUTION_FAMILIES[-1], KEY),
+    "first state": lambda: of_solution(FAMILY).model,
+    "first state with clocks": lambda: of_solution(EVOLUTION_FAMILIES[0]).model,
+    "a family in time": lambda: Convection.create(4, KEY).direction,
+    "a finished solution": judged,
+    "the size of u": sizes_for_inversion,
+    "studies of variance": of_studies,
+    "data of the inversion study": of_data,
+    "queries of the trust study": lambda: trust.queries(KEY),
+    **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
+}
+FUNCTIONS: set[str] = set()
+"""Functions that drew at some place so far."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_two_things_are_drawn_with_one_key(place, monkeypatch):
+    monkeypatch.setattr(inversion, "DATA_SETS", 2)
+    monkeypatch.setattr(inversion, "BLIND_SETS", 2)
+    monkeypatch.setattr(estimators, "POINTS", 3)
+    monkeypatch.setattr(estimators, "DRAWS", 3)
+    monkeypatch.setattr(variance, "DRAWS", 3)
+    book = noted(PLACES[place])
+    FUNCTIONS.update(book.functions())
+    assert book.functions(), "nothing was drawn: the place no longer reaches a draw"
+    assert not book.collisions()
+
+
+def noted(place: Callable[[], object]) -> Ledger:
+    with ledger(SOURCE, random) as book:
+        jax.block_until_ready(eqx.filter(place(), eqx.is_array))
+    return book
+
+
+def test_every_function_that_draws_is_reached_by_some_place():
+    """A new draw needs a place above: the list of functions is read off the source. Runs after the others."""
+    if len(FUNCTIONS) == 0:
+        pytest.skip("the places were not run in this process")
+    missing = drawing_functions() - {name.split(":")[0] for name in FUNCTIONS}
+    assert not missing
+
+
+def drawing_functions() -> set[str]:
+    """Module and qualified name of every function with a draw of `jax.random` in its own lines."""
+    return {name for path in SOURCE.rglob("*.py") for name in _drawing(ast.parse(path.read_text()), path.stem + ".")}
+
+
+def _drawing(node: ast.AST, prefix: str) -> set[str]:
+    found: set[str] = set()
+    for child_node in ast.iter_child_nodes(node):
+        name = getattr(child_node, "name", None)
+        if isinstance(child_node, ast.ClassDef):
+            found |= _drawing(child_node, f"{prefix}{name}.")
+        elif isinstance(child_node, ast.FunctionDef):
+            inner = _drawing(child_node, f"{prefix}{name}.<locals>.")
+            found |= inner
+            if not inner and any(_is_draw(call) for call in ast.walk(child_node)):
+                found.add(f"{prefix}{name}")
+    return found
+
+
+def _is_draw(node: ast.AST) -> bool:
+    function = node.func if isinstance(node, ast.Call) else None
+    return (
+        isinstance(function, ast.Attribute) and function.attr in LEAVES and ast.unparse(function.value) == "jax.random"
+    )
+
+
+def test_the_ledger_finds_the_collision_of_fold_in_and_split():
+    """The mistake that the project's keys exclude, made by hand."""
+
+    def careless():
+        x = FAMILY.domain.sample(KEY)
+        return x, jax.random.uniform(child(KEY, Purpose.RADIUS))
+
+    assert noted(careless).collisions()
+
+
+def test_paths_from_a_root_never_meet():
+    """Children of all purposes, and items, of a key and of its children: all different."""
+    purposes = list(Purpose)
+    first = [child(KEY, purpose) for purpose in purposes]
+    family = [KEY, *first, *items(KEY, 20), *[child(key, Purpose.ITEMS) for key in first[:3]]]
+    family += [one for key in first[:3] for one in (*items(key, 5), *children(key, *purposes[:5]))]
+    distinct = {np.asarray(jax.random.key_data(key)).tobytes() for key in family}
+    assert len(distinct) == len(family)
+    assert all(a == b for a, b in zip(items(KEY, 3), [item(KEY, number) for number in range(3)], strict=True))
+    assert children(KEY, *purposes) == first
