@@ -23,7 +23,8 @@ RUNS_ONCE: dict[str, bool | int | str] = {"xla_backend_optimization_level": 0}
 def keep_programs(environment: Mapping[str, str] = os.environ) -> None:
     """Keep what is compiled from now on for later processes. A place that cannot be used is done without."""
     place = cache_directory(environment)
-    if place is None or getattr(jax.config, "jax_compilation_cache_dir") is not None:
+    theirs = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if place is None or theirs is not None:
         return
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """The size of the residual on pairs never trained on: what can be said of a solution whose truth is not known.
 
-It is measured in units of the residual of N = 0, beside that of the trivial answer: the constant N that leaves the least.
+It is measured in units of the residual of N = 0, beside that of the trivial answer, the constant N that leaves least.
 """
 
 from dataclasses import asdict, dataclass
@@ -36,7 +36,7 @@ class HeldOutResidual:
     def describe(self) -> list[str]:
         """For a reader."""
         return [
-            f"scaled residual    {self.scaled_residual:.3e}   on {self.pairs:,} pairs never trained on (1 = predicting 0)",
+            f"scaled residual    {self.scaled_residual:.3e}   on {self.pairs:,} unseen pairs; 1 = predicting nothing",
             f"  trivial answer   {self.trivial_residual:.3e}   the best constant network",
             "the error is not known: the family has no exact solution",
         ]

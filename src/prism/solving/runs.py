@@ -1,5 +1,6 @@
 """One run from a family to a Solution: check, compile, calibrate, train, evaluate, and write it all down."""
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -251,7 +252,14 @@ def solve(
     seed: int = 0,
     progress: bool = True,
 ) -> Solution:
-    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`."""
+    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`.
+
+    Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
+    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md);
+    `independent` makes the loss the product of two independent estimates, `slopes` adds the residual's gradient to it.
+    With `progress` a bar and, at the end, the errors (or the residual where no exact solution is known) go to standard
+    error.
+    """
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     if steps is None and minutes is None:
@@ -266,4 +274,7 @@ def solve(
         slopes=slopes,
         seed=seed,
     )
-    return execute(family, settings, Budget(steps, minutes), show=progress).solution
+    outcome = execute(family, settings, Budget(steps, minutes), show=progress)
+    if progress:
+        print("\n".join(outcome.describe()), file=sys.stderr)
+    return outcome.solution

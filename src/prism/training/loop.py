@@ -117,8 +117,9 @@ def _rescue(
 ) -> TrainingState:
     """The last good state at half the rate; at last the name of what fails."""
     if rescues > RESCUES:
+        failed = eqx.tree_at(lambda s: s.step, state, state.step - 1)  # its weights are those that the step began with
         raise FailedRun(
-            f"training failed at step {int(state.step)}: {first_non_finite(state, optimiser)} "
+            f"training failed at step {int(state.step)}: {first_non_finite(failed, optimiser)} "
             f"({int(state.skipped)} steps skipped, rate lowered {RESCUES} times)"
         )
     skipped, factor = state.skipped, 0.5 * state.rate_factor

@@ -29,8 +29,8 @@ from prism.training.natural.jacobian import Jacobian, Weights
 from prism.training.natural.rows import LinearRows, linear_rows
 from prism.training.optimisers import Optimiser, StepInfo
 
-REVIEW_EVERY = 5
-"""Every so many steps, and in each of the first, a step sees the batch of the one before and judges what that did."""
+REVIEW_EVERY = 10
+"""Every so many steps, and every second one among the first, a step sees the batch of the one before and judges it."""
 MOST_DAMPING = 1e3
 """Above this a larger damping changes nothing but the length of a step."""
 
@@ -100,8 +100,8 @@ class Spring(Optimiser[SpringState]):
         )
 
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
-        again = (step % REVIEW_EVERY == 0) | (step < REVIEW_EVERY)
-        return jnp.where(step < REVIEW_EVERY, 0, step - again)
+        again = jnp.where(step < REVIEW_EVERY, step % 2 == 1, step % REVIEW_EVERY == 0)
+        return step - again
 
     def step(
         self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
