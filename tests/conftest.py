@@ -9,6 +9,7 @@ os.environ["XLA_FLAGS"] = (
     f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 )
 
+import hypothesis
 import jax
 import jaxtyping
 
@@ -16,3 +17,6 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Before anything imports prism: modules imported earlier would go unchecked.
 jaxtyping.install_import_hook(["prism"], "strict.check")
+# The same examples in every run, and no wall clock: a busy machine changes nothing.
+hypothesis.settings.register_profile("strict", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("strict")

@@ -198,8 +198,9 @@ def small_model(
     its own in D dimensions."""
     architecture = Architecture(lift_width, 5, depth, 4, 2, modulation, affine=affine)
     space = parameters or Terms.parameters
-    model = roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
-    return eqx.tree_at(lambda m: m.lift.weight, model, replace_fn=lambda w: domain.coordinates**0.5 * w)
+    with jax.ensure_compile_time_eval():  # it is kept, also when first asked for inside a program
+        model = roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
+        return eqx.tree_at(lambda m: m.lift.weight, model, replace_fn=lambda w: domain.coordinates**0.5 * w)
 
 
 def network_formula(model: Model, x, mu):

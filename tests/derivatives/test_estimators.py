@@ -1,4 +1,4 @@
-"""Laws of directions: subsets are uniform, moments are right, sparse and dense directions say the same."""
+"""Laws of directions: subsets are uniform, mean tensors are isotropic, what would be biased is refused."""
 
 import itertools
 import math
@@ -11,10 +11,22 @@ import pytest
 from helpers import ESTIMATORS, KEY, D, close, name_of
 
 from prism import InputError
-from prism.derivatives.directions import Dense, Sparse, along_axes
-from prism.derivatives.estimators import EXAMPLES, Coordinates, Exact, Gaussian, Rademacher, random_subset
+from prism.derivatives.directions import View
+from prism.derivatives.estimators import (
+    EXAMPLES,
+    Coordinates,
+    Exact,
+    Gaussian,
+    Gram,
+    Rademacher,
+    inverse_root,
+    random_subset,
+)
 
 DRAWS = 20_000
+WIDTH = 2
+VIEW = View(jnp.asarray(np.random.default_rng(0).normal(size=(D, WIDTH))), jnp.linspace(-0.7, 0.9, D))
+"""What a network of two channels sees of the space."""
 
 
 def subsets(dimension: int, count: int, draws: int = DRAWS) -> np.ndarray:
@@ -50,20 +62,19 @@ def isotropic(order: int) -> np.ndarray:
     return sum(np.einsum(f"{pair}->ijkl", delta, delta) for pair in ("ij,kl", "ik,jl", "il,jk")) / 3
 
 
-def tensors(estimator, order: int, keys) -> np.ndarray:
-    """Σ_j w_j v_j ⊗ ... ⊗ v_j for every key."""
+def tensor_of(drawn, order: int):
+    """Σ_j w_j v_j ⊗ ... ⊗ v_j of a decomposition."""
+    product = weights = drawn.weights
+    for axis in range(order):
+        vectors = drawn.directions.dense(D).reshape(len(weights), *[1] * axis, D)
+        product = product[..., None] * vectors
+    return jnp.sum(product, axis=0)
 
-    @jax.jit
-    @jax.vmap
-    def tensor(key):
-        drawn = estimator.decompose(order, D, key)
-        product = weights = drawn.weights
-        for axis in range(order):
-            vectors = drawn.directions.dense(D).reshape(len(weights), *[1] * axis, D)
-            product = product[..., None] * vectors
-        return jnp.sum(product, axis=0)
 
-    return np.asarray(tensor(keys))
+def tensors(estimator, order: int, count: int = 5_000) -> np.ndarray:
+    """Of so many draws."""
+    draw = lambda key: tensor_of(estimator.decompose(order, D, key, VIEW), order)
+    return np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(KEY, count)))
 
 
 @pytest.mark.parametrize("order", [2, 4])
@@ -72,9 +83,9 @@ def test_the_mean_tensor_is_isotropic(estimator, order):
     """Every entry within 5 standard errors (up to 70 different entries, so 4 would now and then be too few)."""
     if order not in estimator.unbiased_orders:
         with pytest.raises(InputError, match="biased"):
-            estimator.decompose(order, D, KEY)
+            estimator.decompose(order, D, KEY, VIEW)
         return
-    drawn = tensors(estimator, order, jax.random.split(KEY, 5_000))
+    drawn = tensors(estimator, order)
     error = drawn.std(axis=0) / math.sqrt(len(drawn))
     assert error.max() < 0.1
     assert np.all(np.abs(drawn.mean(axis=0) - isotropic(order)) < 5 * error + 1e-12)
@@ -82,18 +93,19 @@ def test_the_mean_tensor_is_isotropic(estimator, order):
         assert error.max() < 1e-14
 
 
-def test_unbiased_orders_are_not_claimed_in_vain():
+@pytest.mark.parametrize("estimator", [Rademacher(4), Coordinates(1), Gram()], ids=name_of)
+def test_unbiased_orders_are_not_claimed_in_vain(estimator):
     """Where an estimator refuses, it would indeed be wrong."""
-    for estimator in (Rademacher(4), Coordinates(1)):
-        drawn = np.asarray(jax.vmap(lambda key, e=estimator: quartic(e, key))(jax.random.split(KEY, 5_000)))
-        error = drawn.std(axis=0) / math.sqrt(len(drawn))
-        assert np.max(np.abs(drawn.mean(axis=0) - isotropic(4))[np.nonzero(isotropic(4))]) > 0.1 + 5 * error.max()
+    fourth = lambda key: tensor_of(estimator.law(4, D, WIDTH, key).at(VIEW), 4)
+    drawn = np.asarray(jax.jit(jax.vmap(fourth))(jax.random.split(KEY, 5_000)))
+    error = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert np.max(np.abs(drawn.mean(axis=0) - isotropic(4))[np.nonzero(isotropic(4))]) > 0.1 + 5 * error.max()
 
 
-def quartic(estimator, key):
-    drawn = estimator.draw(4, D, key) if isinstance(estimator, Coordinates) else estimator.draw(2, D, key)
-    v = drawn.directions.dense(D)
-    return jnp.einsum("n,ni,nj,nk,nl->ijkl", drawn.weights, v, v, v, v)
+def test_inside_the_span_gram_leaves_nothing_to_chance():
+    """Wᵀ(Σ_j w_j v_j v_jᵀ)W = WᵀW for every draw: the Laplacian of the network alone has no variance."""
+    seen = np.einsum("kh,nkl,lm->nhm", VIEW.weight, tensors(Gram(), 2, 20), VIEW.weight)
+    close(seen, np.broadcast_to(VIEW.weight.T @ VIEW.weight, seen.shape))
 
 
 @pytest.mark.parametrize("estimator", EXAMPLES.values(), ids=EXAMPLES)
@@ -104,11 +116,11 @@ def test_examples_cover_the_order_they_are_named_for(estimator):
 def test_different_keys_draw_different_directions():
     first, second = jax.random.split(KEY)
     for estimator in ESTIMATORS[1:]:
-        a, b = (estimator.decompose(2, 100, key).directions for key in (first, second))
+        a, b = (estimator.draw(2, 100, WIDTH, key) for key in (first, second))
         assert not eqx.tree_equal(a, b)
 
 
-@pytest.mark.parametrize("kind", [Coordinates, Rademacher, Gaussian])
+@pytest.mark.parametrize("kind", [Coordinates, Rademacher, Gaussian, Gram])
 @pytest.mark.parametrize("count", [0, -1, True])
 def test_counts_are_whole_and_positive(kind, count):
     with pytest.raises(InputError, match=rf"{kind.__name__}\({count}\): give a whole number of 1 or more"):
@@ -116,31 +128,38 @@ def test_counts_are_whole_and_positive(kind, count):
 
 
 def test_shared_is_a_setting_of_its_own():
-    assert Exact().shared
+    for kind in (Exact, Gram):  # without variance, or with what little the rest of the space has
+        assert kind().shared
     for kind in (Coordinates, Rademacher, Gaussian):
         assert not kind(2).shared
         assert kind(2, shared=True).shared
+    assert not Gram(2, shared=False).shared
 
 
-COORDINATES, WIDTH = D + 1, 3
-SPARSE = Sparse(jnp.asarray([[0, 3], [4, 1], [2, 0]]), jnp.asarray([[1.0, -2.0], [0.5, 3.0], [1.0, 1.0]]))
-DIRECTIONS = {
-    "axes": along_axes(jnp.asarray([3, 0]), jnp.ones(2)).directions,
-    "sparse": SPARSE,
-    "dense": Dense(jax.random.normal(KEY, (4, D))),
-    "isotropic": Exact().decompose(4, D, KEY).directions,
-    "polar": Coordinates(3).decompose(4, D, KEY).directions,
-}
+def test_a_lift_wider_than_the_space_needs_the_coordinates_only():
+    view = View(jnp.ones((D, D - 1)), jnp.zeros(D))
+    assert eqx.tree_equal(Gram().decompose(2, D, KEY, view), Exact().decompose(2, D, KEY))
+    assert eqx.tree_equal(Gram(3).decompose(2, D, KEY, view), Rademacher(3).decompose(2, D, KEY))
 
 
-@pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
-def test_directions_agree_with_their_vectors(directions):
-    """In D + 1 coordinates, of which the last (time) is in no direction."""
-    vectors = directions.dense(COORDINATES)
-    x, matrix = jax.random.normal(KEY, (COORDINATES,)), jax.random.normal(KEY, (COORDINATES, WIDTH))
-    close(vectors[:, D], jnp.zeros(len(vectors)))
-    close(directions.inner(x), vectors @ x)
-    close(directions.through(matrix), vectors @ matrix)
-    close(directions.squared_norms(), jnp.sum(vectors**2, axis=1))
-    close(directions.scaled(x).dense(COORDINATES), vectors * x[None])
-    close(directions.scaled(x).squared_norms(), jnp.sum((vectors * x[None]) ** 2, axis=1))
+def test_a_vanishing_channel_does_no_harm():
+    weight = np.random.default_rng(0).normal(size=(9, 4))
+    weight[:, 1], weight[:, 3] = 0.0, weight[:, 0]
+    inverse = np.asarray(inverse_root(jnp.asarray(weight.T @ weight)))
+    basis = weight @ inverse
+    projector = basis @ basis.T
+    close(jnp.asarray(projector @ weight), weight, tolerance=1e-6)
+
+
+def test_what_gram_cannot_do_is_said():
+    with pytest.raises(InputError, match="biased"):
+        Gram().decompose(4, D, KEY, VIEW)
+    with pytest.raises(InputError, match="looks at the network's lift"):
+        Gram().decompose(2, D, KEY)
+    with pytest.raises(InputError, match="looks at the network's lift"):
+        Gram().draw(2, D, WIDTH + 1, KEY).at(VIEW)
+
+
+def test_more_coordinates_than_there_are():
+    with pytest.raises(InputError, match=r"use Exact\(\)"):
+        Coordinates(D + 1).decompose(4, D, KEY)

@@ -9,8 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import ACTIVATIONS, KEY, close
+from hypothesis import given
+from hypothesis import strategies as st
 
-from prism.derivatives.taylor import Jet, collapse, polynomial_jet
+from prism.derivatives import taylor
+from prism.derivatives.taylor import Jet, Sin, collapse, constant_jet, linear_jet, point_jet, polynomial_jet
 from prism.networks.modulation import Modulation
 
 ORDER = 6
@@ -60,39 +63,62 @@ def nested(function, order: int):
     return [f(jnp.zeros(())) / math.factorial(k) for k, f in enumerate(values)]
 
 
+def derivatives_of(kind, order: int):
+    """Normalised derivatives 0 ... order of the product along every direction, by nested autodiff."""
+    return jax.jit(jax.vmap(lambda v: nested(lambda t: plain(ACTIVATIONS[kind], t, v), order)))(V)
+
+
 @pytest.mark.parametrize("kind", ACTIVATIONS, ids=lambda kind: kind.__name__)
 def test_jets_of_a_network_are_its_derivatives(kind):
-    sigma = ACTIVATIONS[kind]
-    expected = jax.jit(jax.vmap(lambda v: nested(lambda t: plain(sigma, t, v), ORDER)))(V)
+    """At the highest order, which has those of all lower orders in it."""
+    expected = derivatives_of(kind, ORDER)
+    whole, collapsed = jax.jit(lambda: [by_jets(kind(), lifted(ORDER, collapsed)) for collapsed in (False, True)])()
+    check_whole(whole, expected)
+    check_collapsed(collapsed, expected)
+
+
+def test_jets_of_every_order():
+    """Truncated earlier, and collapsed earlier."""
+    expected = derivatives_of(Sin, ORDER)
 
     @jax.jit
     def jets():
-        return [[by_jets(kind(), lifted(k, collapsed)) for k in range(1, ORDER + 1)] for collapsed in (False, True)]
+        return [[by_jets(Sin(), lifted(k, collapsed)) for k in range(1, ORDER)] for collapsed in (False, True)]
 
     whole, collapsed = jets()
-    for order in range(1, ORDER + 1):
-        jet = whole[order - 1]
-        assert jet.order == order
-        assert jet.top is None
-        close(jet.value, expected[0][0])
-        for k in range(1, order + 1):
-            close(jet.lower[k - 1], expected[k])
-            close(jet.collapsed(k), WEIGHTS @ expected[k])
-        jet = collapsed[order - 1]
-        assert jet.order == order
-        assert len(jet.lower) == order - 1
-        close(jet.value, expected[0][0])
-        for k in range(1, order):
-            close(jet.lower[k - 1], expected[k])
-        close(jet.top, WEIGHTS @ expected[order])
-        close(jet.collapsed(order), jet.top, 0.0)
+    for order in range(1, ORDER):
+        check_whole(whole[order - 1], expected[: order + 1])
+        check_collapsed(collapsed[order - 1], expected[: order + 1])
+
+
+def check_whole(jet: Jet, expected) -> None:
+    assert jet.order == len(expected) - 1
+    assert jet.top is None
+    close(jet.value, expected[0][0])
+    for k in range(1, jet.order + 1):
+        close(jet.lower[k - 1], expected[k])
+        close(jet.collapsed(k), WEIGHTS @ expected[k])
+
+
+def check_collapsed(jet: Jet, expected) -> None:
+    order = len(expected) - 1
+    assert jet.order == order
+    assert len(jet.lower) == order - 1
+    close(jet.value, expected[0][0])
+    for k in range(1, order):
+        close(jet.lower[k - 1], expected[k])
+    close(jet.top, WEIGHTS @ expected[order])
+    close(jet.collapsed(order), jet.top, 0.0)
 
 
 @pytest.mark.parametrize("kind", ACTIVATIONS, ids=lambda kind: kind.__name__)
 def test_taylor_coefficients_of_an_activation(kind):
     z = jnp.linspace(-3.0, 3.0, 13)
     expected = jax.jit(jax.vmap(lambda a: nested(lambda t: ACTIVATIONS[kind](a + t), ORDER)))(z)
-    close(jnp.stack(kind().taylor(z, ORDER)), jnp.stack(expected))
+    found = kind().taylor(z, ORDER)
+    close(jnp.stack(found), jnp.stack(expected))
+    for order in range(ORDER):  # fewer of them are the first of them
+        assert eqx.tree_equal(kind().taylor(z, order), found[: order + 1])
 
 
 @pytest.mark.parametrize("kind", ACTIVATIONS, ids=lambda kind: kind.__name__)
@@ -105,7 +131,7 @@ def test_far_out_nothing_overflows(kind):
 
 @pytest.mark.parametrize("collapsed", [False, True])
 def test_sums_and_products(collapsed):
-    """(f + g)² of two polynomials, by hand: f = 1 + 2t − t³ and g = a + bt + ct² with one (a, b, c) a direction."""
+    """(f + g)² of two polynomials, by hand: f = 1 + 2t − t³ and g = a + bt + ct² with one (a, b, c) per direction."""
     a, b, c = jnp.asarray(0.5), random(DIRECTIONS, index=11), random(DIRECTIONS, index=12)
     ones = jnp.ones(DIRECTIONS)
     order = 4
@@ -132,3 +158,77 @@ def test_a_shift_reaches_the_value_alone_and_a_scale_every_coefficient():
     close(pushed.lower[0], gamma[None] * jet.lower[0])
     close(pushed.top, gamma * jet.top)
     assert eqx.tree_equal(Modulation(None, None).push(jet), jet)
+
+
+# The ring of jets. Coefficients are whole numbers, so that sums and products are exact and laws hold to the last bit.
+
+NUMBERS = st.lists(st.integers(-9, 9), min_size=57, max_size=57)
+SHAPES = st.tuples(st.integers(1, 5), st.sampled_from([1, 3]), st.booleans(), NUMBERS)
+"""The order, the number of directions, whether the highest coefficient is collapsed, and numbers for three jets."""
+
+
+def jets_of(shape) -> list[tuple[Jet, np.ndarray]]:
+    """Three scalar jets of one shape, each with its coefficients 0 ... order for every direction."""
+    order, count, collapsed, numbers = shape
+    weights, *coefficients = np.asarray(numbers, dtype=float).reshape(19, 3)[:, :count]
+    jets = []
+    for start in (0, 6, 12):
+        own = np.stack(coefficients[start : start + order + 1])
+        own[0] = own[0, 0]
+        lower = tuple(map(jnp.asarray, own[1 : order + 1 - collapsed]))
+        top = jnp.asarray(weights @ own[order]) if collapsed else None
+        jets.append((Jet(jnp.asarray(own[0, 0]), lower, top, jnp.asarray(weights)), own))
+    return jets
+
+
+def same(first: Jet, second: Jet) -> None:
+    assert eqx.tree_equal(first, second)
+
+
+@given(SHAPES)
+def test_jets_form_a_commutative_ring(shape):
+    a, b, c = (jet for jet, _ in jets_of(shape))
+    zero, one = (constant_jet(jnp.asarray(v), a.order, a.top is not None, a.weights) for v in (0.0, 1.0))
+    minus = a.map_linear(lambda value: -value)
+    same(a + b, b + a)
+    same((a + b) + c, a + (b + c))
+    same(a + zero, a)
+    same(a + minus, zero)
+    same(a * b, b * a)
+    same((a * b) * c, a * (b * c))
+    same(a * one, a)
+    same(a * (b + c), a * b + a * c)
+    same(minus * b, (a * b).map_linear(lambda value: -value))
+
+
+@given(SHAPES)
+def test_the_arithmetic_of_jets_is_that_of_polynomials(shape):
+    (a, first), (b, second), _ = jets_of(shape)
+    order, count = a.order, first.shape[1]
+    product = [np.polynomial.polynomial.polymul(first[:, j], second[:, j])[: order + 1] for j in range(count)]
+    padded = np.stack([np.pad(row, (0, order + 1 - len(row))) for row in product], axis=1)
+    for found, expected in ((a + b, first + second), (a * b, padded)):
+        assert found.value == expected[0, 0]
+        for coefficient, row in zip(found.lower, expected[1:], strict=False):
+            np.testing.assert_array_equal(coefficient, row)
+        assert found.collapsed(order) == np.asarray(a.weights) @ expected[order]
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)], ids=str)
+@pytest.mark.parametrize("collapsed", [False, True], ids=["whole", "collapsed"])
+def test_linear_maps_of_jets_of_any_shape(shape, collapsed):
+    """L(f + g) = L f + L g, on the jets of linear functions; a constant is one without slope."""
+    f, g = (
+        linear_jet(random(*shape, index=i), random(DIRECTIONS, *shape, index=i + 9), 3, collapsed, WEIGHTS)
+        for i in (1, 2)
+    )
+    linear = lambda value: 2.0 * value
+    jax.tree.map(close, (f + g).map_linear(linear), f.map_linear(linear) + g.map_linear(linear))
+    jax.tree.map(close, (f + g).value, f.value + g.value)
+    constant = constant_jet(f.value, 3, collapsed, WEIGHTS)
+    jax.tree.map(close, f + constant, f.shift(f.value))
+    assert point_jet(f.value).order == 0
+
+
+def test_every_activation_is_listed():
+    assert set(ACTIVATIONS) == set(taylor.ACTIVATIONS.values())
