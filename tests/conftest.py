@@ -3,6 +3,8 @@
 import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# No test reads or fills the user's cache of compiled programs.
+os.environ["PRISM_CACHE_DIR"] = "off"
 # Tests compile much and run little: without LLVM's optimisations and with XLA's plain loops instead of its newer, tiled
 # ones, a float64 program compiles in a fifth of the time. (Other flags for that were measured to change nothing.)
 os.environ["XLA_FLAGS"] = (

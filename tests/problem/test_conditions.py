@@ -9,7 +9,9 @@ from helpers import KEY, close, small_model
 
 import prism
 from prism.derivatives.estimators import Exact
-from prism.objective.objective import Objective, Sampling, calibrate
+from prism.objective.batches import Sampling
+from prism.objective.calibration import calibrate
+from prism.objective.rows import Objective
 from prism.problem.parameters import Uniform
 from prism.solving.runs import execute
 from prism.solving.settings import Settings
@@ -36,25 +38,24 @@ class Harmonic(prism.Family):
 
 @pytest.mark.parametrize("domain", [prism.Sphere(4, 2.0), prism.AtTime(prism.TimeCylinder(prism.Ball(3)), 0.5)])
 def test_conditions_draw_where_they_hold(domain):
-    wanted = jax.vmap(lambda k: prism.Prescribed(domain, lambda x, mu: mu.a * x[0]).draw(Harmonic.parameters, k))(
-        jax.random.split(KEY, 50)
-    )
+    condition = prism.Prescribed(domain, lambda x, mu: mu.a * x[0])
+    targets = jax.jit(jax.vmap(lambda k: condition.draw(Harmonic.parameters, k)))(jax.random.split(KEY, 50))
     if isinstance(domain, prism.Sphere):
-        close(jnp.linalg.norm(wanted.x, axis=1), np.full(50, 2.0))
+        close(jnp.linalg.norm(targets.x, axis=1), np.full(50, 2.0))
         assert (domain.bounds, domain.coordinates) == ((-2.0, 2.0), 4)
     else:
-        assert np.all(wanted.x[:, -1] == 0.5)
+        assert np.all(targets.x[:, -1] == 0.5)
         assert (domain.dimension, domain.coordinates) == (3, 4)
-    close(wanted.value, wanted.mu[:, 0] * wanted.x[:, 0])
+    close(targets.value, targets.mu[:, 0] * targets.x[:, 0])
 
 
 def test_data_are_drawn_row_by_row():
     at, values = jnp.arange(12.0).reshape(4, 3), jnp.arange(4.0)
     data = prism.Observed(at, 10.0 + values[:, None], values)
-    wanted = jax.vmap(lambda k: data.draw(Harmonic.parameters, k))(jax.random.split(KEY, 40))
-    assert set(np.asarray(wanted.value)) == {0.0, 1.0, 2.0, 3.0}
-    close(wanted.x[:, 0], 3.0 * wanted.value)
-    close(wanted.mu[:, 0], 10.0 + wanted.value)
+    targets = jax.jit(jax.vmap(lambda k: data.draw(Harmonic.parameters, k)))(jax.random.split(KEY, 40))
+    assert set(np.asarray(targets.value)) == {0.0, 1.0, 2.0, 3.0}
+    close(targets.x[:, 0], 3.0 * targets.value)
+    close(targets.mu[:, 0], 10.0 + targets.value)
 
 
 def test_the_loss_is_the_weighted_sum_of_its_parts():
@@ -64,13 +65,14 @@ def test_the_loss_is_the_weighted_sum_of_its_parts():
 
     @jax.jit
     def parts():
-        batch = objective.draw(KEY)
-        return objective.loss(model, batch), batch, objective.residuals(model, batch, jax.random.split(batch.key)[0])
+        batch = objective.draw(model, KEY)
+        (targets,) = batch.targets
+        u = jax.vmap(lambda x, mu: model.point(x, mu).value)(targets.x, targets.mu)
+        return objective.loss(model, batch), objective.equations(model, batch, batch.draws), u - targets.value
 
-    loss, batch, r = parts()
-    (wanted,) = batch.wanted
-    u = jax.vmap(lambda x, mu: model.point(x, mu).value)(wanted.x, wanted.mu)
-    close(loss, jnp.mean(r**2) + 4.0 * jnp.mean(((u - wanted.value) / 3.0) ** 2))
+    loss, r, misses = parts()
+    assert misses.shape == (30,)
+    close(loss, jnp.mean(r**2) + 4.0 * jnp.mean((misses / 3.0) ** 2))
 
 
 def test_calibration_knows_what_is_asked_for():
@@ -82,8 +84,9 @@ def test_calibration_knows_what_is_asked_for():
 
 
 def test_a_problem_given_by_its_boundary_values_is_solved():
-    settings = Settings(sampling=Sampling(60, 60), architecture=prism.Architecture(12, 12, 2, 8, 2))
-    outcome = execute(Harmonic(prism.Ball(4)), settings, Budget(steps=150), show=False)
+    family, network = Harmonic(prism.Ball(4)), prism.Architecture(12, 12, 2, 8, 2)
+    settings = Settings.choose(family, sampling=Sampling(60, 60), architecture=network)
+    outcome = execute(family, settings, Budget(steps=150), show=False)
     assert outcome.evaluation is not None
     assert outcome.evaluation.relative_l2 < 0.05
 
@@ -92,3 +95,11 @@ def test_a_problem_given_by_its_boundary_values_is_solved():
 def test_a_condition_that_asks_for_nothing_is_refused(wrong):
     with pytest.raises(prism.InputError, match="asks for nothing"):
         prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0], **wrong)
+
+
+def test_data_say_nothing_about_a_given_parameter():
+    data = prism.Observed(jnp.zeros((2, 3)), jnp.ones((2, 1)), jnp.zeros(2))
+    assert not data.at_every_parameter
+    assert prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0]).at_every_parameter
+    with pytest.raises(prism.InputError, match="says nothing about a given μ; define draw_at"):
+        data.draw_at(jnp.ones(1), Harmonic.parameters, KEY)

@@ -4,19 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, samples, uniform_distance
+from helpers import DOMAINS, KEY, close, samples, uniform_distance
 from jax.scipy.special import ndtr
 
-from prism import Ball, Cube, InputError, TimeCylinder, WholeSpace
+from prism import AtTime, Ball, Cube, InputError, Sphere, TimeCylinder, WholeSpace
 
 COUNT = 4000
-DOMAINS = {
-    "ball": Ball(4, 1.5),
-    "line": Ball(1),
-    "cube": Cube(3, -2.0, 1.0),
-    "space": WholeSpace(3, 0.5),
-    "cylinder": TimeCylinder(Ball(4, 1.5), 2.0),
-}
 every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 
 
@@ -29,7 +22,7 @@ def test_points_have_the_coordinates_that_are_said(domain, wide):
     assert points.shape == (COUNT, domain.coordinates)
     assert jnp.all(jnp.isfinite(points))
     assert len(np.unique(points, axis=0)) == COUNT
-    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder)
+    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder | AtTime)
 
 
 @pytest.mark.parametrize("domain", [Ball(4, 1.5), Ball(1), Ball(50, 0.3)], ids=str)
@@ -43,6 +36,13 @@ def test_a_ball_has_a_uniform_radius_and_no_preferred_direction(domain):
     # Entries of unit vectors are at most 1, so an entry of the mean deviates by at most 1/√count; 4 of those.
     assert np.max(np.abs(units.mean(axis=0))) < 4 / np.sqrt(COUNT)
     assert np.max(np.abs(spread - np.eye(domain.dimension) / domain.dimension)) < 4 / np.sqrt(COUNT)
+
+
+def test_a_sphere_is_a_radius_and_no_preferred_direction():
+    points = np.asarray(samples(Sphere(4, 1.5), COUNT)) / 1.5
+    close(np.sum(points**2, axis=1), np.ones(COUNT))
+    assert np.max(np.abs(points.mean(axis=0))) < 4 / np.sqrt(COUNT)
+    assert np.max(np.abs(points.T @ points / COUNT - np.eye(4) / 4)) < 4 / np.sqrt(COUNT)
 
 
 def test_a_cube_is_uniform():
@@ -66,6 +66,13 @@ def test_time_is_last_and_uniform_and_apart_from_space():
     assert abs(np.corrcoef(time, radius)[0, 1]) < 4 / np.sqrt(COUNT)
 
 
+def test_one_time_has_the_space_of_its_cylinder():
+    points = np.asarray(samples(AtTime(TimeCylinder(Cube(3, -2.0, 1.0), 2.0), 0.25), COUNT))
+    assert np.all(points[:, -1] == 0.25)
+    for column in points.T[:-1]:
+        assert uniform_distance((column + 2.0) / 3.0) < 1.95
+
+
 @every_domain
 def test_the_centre_lies_between_the_bounds(domain):
     low, high = domain.bounds
@@ -74,9 +81,18 @@ def test_the_centre_lies_between_the_bounds(domain):
     np.testing.assert_allclose(centre[: domain.dimension], (low + high) / 2)
     if isinstance(domain, TimeCylinder):
         assert centre[-1] == domain.horizon / 2
+    if isinstance(domain, AtTime):
+        assert centre[-1] == domain.time
 
 
-@pytest.mark.parametrize("kind", [Ball, Cube, WholeSpace])
+def test_only_a_ball_and_a_cylinder_say_so():
+    radii = {name: domain.ball_radius for name, domain in DOMAINS.items() if domain.ball_radius is not None}
+    assert radii == {"ball": 1.5, "line": 1.0}
+    horizons = {name: domain.time_horizon for name, domain in DOMAINS.items() if domain.time_horizon is not None}
+    assert horizons == {"cylinder": 2.0}
+
+
+@pytest.mark.parametrize("kind", [Ball, Sphere, Cube, WholeSpace])
 @pytest.mark.parametrize("dimension", [0, -3, True])
 def test_dimensions_are_whole_and_positive(kind, dimension):
     with pytest.raises(InputError, match=f"the dimension is {dimension}; give a whole number of 1 or more"):
@@ -88,11 +104,12 @@ def test_dimensions_are_whole_and_positive(kind, dimension):
     ("build", "name"),
     [
         (lambda size: Ball(3, size), "radius of a ball"),
+        (lambda size: Sphere(3, size), "radius of a sphere"),
         (lambda size: WholeSpace(3, size), "deviation of a WholeSpace"),
         (lambda size: Cube(3, 0.0, size), "width of the cube"),
         (lambda size: TimeCylinder(Ball(3), size), "horizon of a time cylinder"),
     ],
-    ids=["ball", "space", "cube", "cylinder"],
+    ids=["ball", "sphere", "space", "cube", "cylinder"],
 )
 def test_sizes_are_positive_and_finite(build, name, size):
     with pytest.raises(InputError, match=f"the {name}.* is .*; give a positive finite number"):

@@ -50,7 +50,7 @@ class _Recorded(Derivatives):
 
 def check_family(family: Family, key: Key) -> None:
     """Raise an InputError that names the first mistake in a family's declarations, shapes, values or use of μ."""
-    _check_declarations(family)
+    check_declarations(family)
     read = _check_trace(family, key)
     unread = [name for name in family.terms if name not in read]
     if unread:
@@ -61,7 +61,9 @@ def check_family(family: Family, key: Key) -> None:
     _check_values(family, key)
 
 
-def _check_declarations(family: Family) -> None:
+def check_declarations(family: Family) -> None:
+    """Raise an InputError that names what a family does not declare, or declares wrongly: domain, parameters, terms,
+    constraint. Nothing is traced."""
     for attribute, kind, example in (
         ("domain", Domain, "domain: prism.Ball, and MyFamily(prism.Ball(100))"),
         ("parameters", ParameterSpace, "parameters = prism.Uniform(mu1=(0.5, 1.5))"),

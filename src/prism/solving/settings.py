@@ -11,6 +11,7 @@ from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
 from prism.objective.estimation import CHEAP_EXACT, is_curved, is_second_order, suited_estimator
 from prism.objective.rows import Slopes
+from prism.problem.checks import check_declarations
 from prism.problem.family import Family
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Optimiser
@@ -52,6 +53,7 @@ class Settings:
         checkpoint_seconds: float = 60.0,
     ) -> "Settings":
         """What is given, and for the rest what suits the family."""
+        check_declarations(family)
         optimiser = optimiser or default_optimiser(family, slopes)
         return Settings(
             estimator or suited_estimator(family, optimiser.natural),
