@@ -1,174 +1,45 @@
-"""The natural gradient: its factored kernel against the plain one, and what it finds against closed forms."""
-
-from dataclasses import replace
+"""The natural gradient: what it finds against closed forms, what it promises, and what it refuses."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import CYLINDER, KEY, Terms, close, roughened
-from jax.flatten_util import ravel_pytree
+from helpers import KEY, Terms, roughened
 
 import prism
-from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Gram, Rademacher
+from prism.derivatives.estimators import Coordinates, Exact
+from prism.errors import InputError
 from prism.families import SineGordon
 from prism.networks.model import Architecture, Model
-from prism.networks.modulation import CONCAT, NONE
-from prism.objective.objective import Batch, Objective, Sampling
-from prism.solving.runs import execute, first_state
+from prism.networks.modulation import NONE
+from prism.objective.batches import Batch, Sampling
+from prism.objective.rows import Objective, Slopes
+from prism.solution.evaluation import evaluate
+from prism.solving.preparation import prepare, state_shapes
 from prism.solving.settings import Settings
-from prism.training.loop import Budget
-from prism.training.natural.jacobian import Weights
-from prism.training.natural.rows import directional_rows, rows
-from prism.training.natural.spring import Spring, damped_solve
+from prism.training.advance import TrainingState
+from prism.training.natural.spring import MOST_DAMPING, REVIEW_EVERY, Spring, SpringState
 from prism.training.program import Program
 
-DIMENSION = 9
-BALL = prism.Ball(DIMENSION)
-NARROW = Architecture(3, 5, 2, 4, 1, affine=2)
+D = 6
+BALL = prism.Ball(D)
+FAMILY = Terms(BALL, {"lap": prism.Laplacian()})
+NARROW = Architecture(2, 3, 1, 2, 1, affine=1)
+IN_KERNEL = Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
-def network(domain, architecture: Architecture = NARROW) -> Model:
+def network(domain=BALL, architecture: Architecture = NARROW) -> Model:
     return roughened(eqx.filter_eval_shape(Model.create, architecture, domain, Terms.parameters, KEY))
 
 
-def constant_sigma(x, mu):
-    return jnp.linspace(0.5, 1.5, DIMENSION)
+@eqx.filter_jit
+def step(spring: Spring, objective: Objective, model: Model, state: SpringState, batch: Batch):
+    return spring.step(objective, model, state, batch, jnp.ones(()))
 
 
-SEVERAL = Terms(
-    BALL, {"lap": prism.Laplacian(), "third": prism.Partial(0, 0, 1), "trace": prism.WeightedTrace(constant_sigma)}
-)
-IN_TIME = Terms(CYLINDER, {"lap": prism.Laplacian(), "rate": prism.TimeDerivative()})
-ALL = [
-    Exact(),
-    Coordinates(3),
-    Coordinates(3, shared=True),
-    Rademacher(2),
-    Gaussian(2, shared=True),
-    Gram(),
-    Gram(2),
-    Gram(2, shared=False),
-]
-
-
-class Conditioned(Terms):
-    """With values asked for on the sphere, and data."""
-
-    @property
-    def conditions(self):
-        at = jnp.cos(jnp.arange(3.0 * DIMENSION)).reshape(3, DIMENSION) / 4
-        return {
-            "boundary": prism.Prescribed(prism.Sphere(DIMENSION), lambda x, mu: mu.mu1 * x[0], points=3, weight=2.0),
-            "data": prism.Observed(at, jnp.ones((3, 2)), jnp.arange(3.0), points=2, weight=0.5),
-        }
-
-
-CASES = {
-    **{f"{estimator}": (SEVERAL, estimator, False) for estimator in ALL},
-    "in time, Exact": (IN_TIME, Exact(), False),
-    "in time, Coordinates": (IN_TIME, Coordinates(2), False),
-    "conditions, Gram": (Conditioned(BALL, {"lap": prism.Laplacian()}), Gram(), False),
-    "conditions, Coordinates": (Conditioned(BALL, {"lap": prism.Laplacian()}), Coordinates(2), False),
-    "crossed, Gram": (SEVERAL, Gram(), True),
-    "crossed, Coordinates": (SEVERAL, Coordinates(3), True),
-}
-
-
-def everything(objective: Objective, model: Model, batch: Batch):
-    """All residuals, those of conditions in units where the sum of squares is N times the loss."""
-    r = objective.residuals(model, batch, batch.key).reshape(-1)
-    misses = [(r.size / m.size) ** 0.5 * m for m in objective.misses(model, batch)]
-    return jnp.concatenate([r, *misses])
-
-
-def _kernel(rows):
-    flat = rows.reshape(len(rows), -1)
-    return flat @ flat.T
-
-
-@pytest.mark.parametrize(("family", "estimator", "crossed"), CASES.values(), ids=CASES)
-def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed):
-    objective = Objective(family, estimator, jnp.asarray(3.0), Sampling(4, 2 if crossed else 4, crossed))
-    compare_with_plain(objective, network(family.domain))
-
-
-@pytest.mark.parametrize("modulation", [CONCAT, NONE], ids=["concat", "none"])
-def test_a_network_with_one_head_or_none_is_factored_too(modulation):
-    family = Terms(BALL, {"lap": prism.Laplacian()})
-    objective = Objective(family, Coordinates(2), jnp.asarray(3.0), Sampling(4, 4))
-    compare_with_plain(objective, network(BALL, replace(NARROW, modulation=modulation)))
-
-
-def compare_with_plain(objective: Objective, model: Model) -> None:
-    """Kernel, Jᵀc and Jδ against the Jacobian that reverse differentiation writes out."""
-
-    @jax.jit
-    def compare():
-        batch = objective.draw(KEY)
-        found, weights = rows(objective, model, batch, batch.key), Weights.of(model)
-        at = lambda weights: everything(objective, weights.put(model), batch)
-        plain = jax.jacrev(at)(weights)
-        flat = jax.vmap(lambda row: ravel_pytree(row)[0])(plain)
-        coefficients = jnp.arange(1.0, 1.0 + len(flat))
-        change = jax.tree.map(lambda leaf: jnp.cos(jnp.arange(leaf.size)).reshape(leaf.shape), weights)
-        return (
-            (found.residuals, at(weights)),
-            (found.jacobian.kernel(), flat @ flat.T),
-            (found.jacobian.without_lift().kernel(), flat @ flat.T - _kernel(plain.lift)),
-            (ravel_pytree(found.jacobian.pull(coefficients, weights))[0], coefficients @ flat),
-            (found.jacobian.push(change), flat @ ravel_pytree(change)[0]),
-            (found.jacobian.small, plain.small),
-        )
-
-    for found, expected in compare():
-        close(found, expected)
-
-
-def test_slopes_are_the_gradients_in_x():
-    model = network(BALL)
-    objective = Objective(SEVERAL, Exact(), jnp.asarray(3.0), Sampling(3, 3))
-
-    @jax.jit
-    def compare():
-        batch = objective.draw(KEY)
-        at = lambda points: objective.residuals(model, Batch(points, batch.parameters, batch.key), batch.key)
-        jacobian = jax.jacrev(at)(batch.points)
-        found = rows(objective, model, batch, batch.key)
-        also = objective.residuals_and_slopes(model, batch, batch.key)
-        return found.slopes, also[1], jnp.stack([jacobian[n, n] for n in range(3)])
-
-    first, second, expected = compare()
-    close(first, expected)
-    close(second, expected)
-
-
-def test_directional_rows_are_derivatives_along_a_direction():
-    """In the mean over directions (v·∇r)² is |∇r|², in units of slope_scale; its rows are its derivatives."""
-    model = network(BALL)
-    family = Terms(BALL, {"lap": prism.Laplacian()})
-    objective = Objective(family, Exact(), jnp.asarray(3.0), Sampling(2, 2), slope_scale=jnp.asarray(5.0))
-    batch = objective.draw(KEY)
-
-    @jax.jit
-    def squares(keys):
-        values = jax.vmap(lambda k: directional_rows(objective, model, batch, k)[0])(keys)
-        return values**2, jnp.sum((0.6 * objective.residuals_and_slopes(model, batch, batch.key)[1]) ** 2, axis=1)
-
-    drawn, expected = (np.asarray(part) for part in squares(jax.random.split(KEY, 4_000)))
-    error = drawn.std(axis=0) / np.sqrt(len(drawn))
-    assert np.all(np.abs(drawn.mean(axis=0) - expected) < 4 * error)
-
-    @jax.jit
-    def gradients():
-        along = lambda weights: directional_rows(objective, weights.put(model), batch, KEY)[0]
-        plain, coefficients = jax.jacrev(along)(Weights.of(model)), jnp.asarray([1.0, -2.0])
-        expected = jax.tree.map(lambda rows: jnp.tensordot(coefficients, rows, 1), plain)
-        found = directional_rows(objective, model, batch, KEY)[1].pull(coefficients, Weights.of(model).without_lift())
-        return ravel_pytree((found.small, found.heads))[0], ravel_pytree((expected.small, expected.heads))[0]
-
-    close(*gradients())
+def objective_of(family, points: int, estimator=None, **options) -> Objective:
+    return Objective(family, estimator or Exact(), jnp.ones(()), Sampling(points, points), **options)
 
 
 class Regression(prism.Family):
@@ -199,16 +70,16 @@ def affine_model(domain) -> Model:
 
 def test_spring_reaches_the_closed_form_of_least_squares():
     domain = prism.Cube(3, -1.0, 1.0)
-    objective = Objective(Regression(domain, 1.0), Exact(), jnp.ones(()), Sampling(40, 40))
-    spring = Spring(in_kernel=True, slopes=False, bound=10.0)
-    batch = objective.draw(KEY)
+    objective, model = objective_of(Regression(domain, 1.0), 40), affine_model(domain)
+    spring = Spring(lift_in_kernel=True, lift_by_slopes=False, bound=10.0)
+    batch = objective.draw(model, KEY)
 
-    @jax.jit
-    def trained(model):
-        step = lambda _, carry: spring.step(objective, *carry, batch, jnp.ones(()))[:2]
-        return jax.lax.fori_loop(0, 150, step, (model, spring.init(model)))[0]
+    @eqx.filter_jit
+    def trained(objective, model, batch):
+        once = lambda _, carry: spring.step(objective, *carry, batch, jnp.ones(()))[:2]
+        return jax.lax.fori_loop(0, 150, once, (model, spring.init(model)))[0]
 
-    model = trained(affine_model(domain))
+    model = trained(objective, model, batch)
     x, weight = np.asarray(batch.points), np.asarray(batch.parameters)[:, 0]
     design = np.concatenate([np.ones((40, 1)), x], axis=1)
     target = np.asarray(jax.vmap(objective.family.target)(batch.points))
@@ -220,72 +91,148 @@ def test_spring_reaches_the_closed_form_of_least_squares():
 def test_one_slope_step_finds_the_slope():
     """r = a (q W·x + ... − b·x): its gradient in x gives all of b at once."""
     domain = prism.Cube(5, -1.0, 1.0)
-    objective = Objective(Regression(domain), Exact(), jnp.ones(()), Sampling(6, 6))
-    spring = Spring(slope_rate=1.0, slope_damping=1e-12)
-    model = affine_model(domain)
-    after, *_ = jax.jit(lambda m: spring.step(objective, m, spring.init(m), objective.draw(KEY), jnp.ones(())))(model)
-    slope = after.lift.weight[:, 1] * model.generator.slope_offset
-    np.testing.assert_allclose(slope, np.arange(1.0, 6.0), rtol=1e-6)
+    objective, model = objective_of(Regression(domain), 6), affine_model(domain)
+    spring = Spring(lift_rate=1.0, lift_damping=1e-12)
+    after, *_ = step(spring, objective, model, spring.init(model), objective.draw(model, KEY))
+    found = after.lift.weight[:, 1] * model.generator.affine_offset
+    np.testing.assert_allclose(found, np.arange(1.0, 6.0), rtol=1e-6)
 
 
-def test_damping_rescues_a_singular_kernel():
-    singular = jnp.ones((4, 4), jnp.float32) - 1e-3 * jnp.eye(4, dtype=jnp.float32)  # not even semidefinite
-    solution, damping = jax.jit(damped_solve)(singular, jnp.ones(4, jnp.float32), jnp.asarray(1e-6, jnp.float32))
-    assert np.all(np.isfinite(solution))
-    assert damping > 1e-4
-    objective = Objective(SineGordon.create(5, KEY), Exact(), jnp.ones(()), Sampling(4, 4))
-    model = network(prism.Ball(5))
-    twice = objective.draw(KEY)
-    same = Batch(jnp.tile(twice.points[:1], (4, 1)), jnp.tile(twice.parameters[:1], (4, 1)), twice.key)
+def test_damping_rescues_a_batch_of_equal_pairs():
+    objective, model = objective_of(FAMILY, 4), network()
+    batch = objective.draw(model, KEY)
+    repeated = lambda rows: jnp.tile(rows[:1], (4, 1))
+    same = eqx.tree_at(lambda b: (b.points, b.parameters), batch, replace_fn=repeated)
     spring = Spring(damping=1e-30)
-    after, _, info = jax.jit(lambda m: spring.step(objective, m, spring.init(m), same, jnp.ones(())))(model)
+    after, _, info = step(spring, objective, model, spring.init(model), same)
     assert info.finite
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(eqx.filter(after, eqx.is_array)))
 
 
-def spring_settings(**changes) -> Settings:
-    return Settings(optimiser=Spring(**changes), architecture=NARROW, sampling=Sampling(12, 12))
+# What a step promised is looked up when the next one sees the same batch
 
 
-@pytest.mark.parametrize("kind", [{}, {"in_kernel": True}, {"slope_rows": True}], ids=str)
-def test_a_resumed_run_equals_an_uninterrupted_one(kind):
-    family = SineGordon.create(12, KEY)
-    settings = spring_settings(**kind).completed(family)
-    state = first_state(family, settings)
-    program = Program.compile(state, settings.optimiser)
-    whole, _ = program(first_state(family, settings), 12, 20.0)
-    part, _ = program(state, 5, 20.0)
-    resumed, _ = program(part, 7, 20.0)
+def test_a_batch_is_seen_again_every_so_many_steps():
+    spring = Spring()
+    seen = [int(spring.batch_of(jnp.asarray(number))) for number in range(3 * REVIEW_EVERY + 1)]
+    again = {number for number in range(1, len(seen)) if seen[number] == seen[number - 1]}
+    assert again == {*range(1, REVIEW_EVERY, 2), 2 * REVIEW_EVERY, 3 * REVIEW_EVERY}
+    new = [batch for number, batch in enumerate(seen) if number not in again]
+    assert new == sorted(set(new)), "else every step has a batch that none had before"
+
+
+def test_damping_and_the_rate_of_the_lift_follow_from_what_was_promised():
+    objective, model, spring = objective_of(FAMILY, 4), network(), Spring()
+    batch = eqx.tree_at(lambda b: b.number, objective.draw(model, KEY), jnp.asarray(7, jnp.int32))
+    _, first, _ = step(spring, objective, model, spring.init(model), batch)
+    assert int(first.batch) == 7
+    now, slopes = float(first.before), float(first.slopes)
+    assert first.predicted < now
+
+    def after(number: int, before: float, predicted: float, slopes: float, damping: float = 1e-2) -> list[float]:
+        """Damping and rate of the lift once a step sees the batch whose residuals are `now`, from 1e-2 and 0.1."""
+        promised = (damping, 0.1, before, predicted, slopes)
+        parts = lambda s: (s.damping, s.lift_rate, s.before, s.predicted, s.slopes, s.batch)
+        state = eqx.tree_at(parts, first, (*map(jnp.asarray, promised), jnp.asarray(number, jnp.int32)))
+        _, found, _ = step(spring, objective, model, state, batch)
+        return [float(found.damping), float(found.lift_rate)]
+
+    kept, broken, promised_nothing = (2 * now, 0.5 * now), (1.1 * now, 0.5 * now), (now, 0.9999 * now)
+    assert after(7, *kept, slopes) == pytest.approx([5e-3, 0.15])
+    assert after(7, *broken, slopes) == pytest.approx([2e-2, 0.15])
+    assert after(7, *promised_nothing, slopes) == pytest.approx([5e-3, 0.15])
+    assert after(7, *kept, 0.5 * slopes) == pytest.approx([5e-3, 0.025]), "the slopes became larger"
+    assert after(6, *broken, 0.5 * slopes) == pytest.approx([1e-2, 0.1]), "another batch says nothing"
+    assert after(7, *kept, slopes, damping=spring.damping) == pytest.approx([spring.damping, 0.15])
+    assert after(7, *broken, slopes, damping=MOST_DAMPING) == pytest.approx([MOST_DAMPING, 0.15])
+
+
+def test_what_is_promised_is_kept_where_rows_are_linear():
+    """u = g with the lift in place: the residuals after a step are the predicted ones."""
+    domain = prism.Cube(3, -1.0, 1.0)
+    objective, model = objective_of(Regression(domain, 1.0), 8), affine_model(domain)
+    spring, batch = Spring(lift_by_slopes=False), objective.draw(model, KEY)
+    after, first, _ = step(spring, objective, model, spring.init(model), batch)
+    _, second, _ = step(spring, objective, after, first, batch)
+    np.testing.assert_allclose(second.before, first.predicted, rtol=1e-10)
+    assert second.before < 0.9 * first.before
+
+
+# Runs
+
+
+OPTIONS = {
+    "slopes": (Spring(), None),
+    "kernel": (IN_KERNEL, None),
+    "slopes in the loss": (Spring(), Slopes(1)),
+}
+
+
+@pytest.mark.parametrize(("spring", "slopes"), OPTIONS.values(), ids=OPTIONS)
+def test_a_resumed_run_equals_an_uninterrupted_one(spring, slopes):
+    def start() -> TrainingState:
+        state = TrainingState.create(network(), spring, objective_of(FAMILY, 5, slopes=slopes), KEY)
+        return jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, state)  # a run uses up its state
+
+    program = Program.compile(start(), spring)
+    whole, _ = program(start(), 13, 20.0)
+    part, _ = program(start(), 5, 20.0)
+    resumed, _ = program(part, 8, 20.0)
+    assert int(whole.skipped) == 0
     assert eqx.tree_equal(whole, resumed)
 
 
 def test_spring_learns_a_family():
-    family = SineGordon.create(20, KEY)
-    bent = Architecture(24, 16, 2, 8, 2, lift_bias=1.0)
-    outcome = execute(family, Settings(architecture=bent, sampling=Sampling(100, 100)), Budget(steps=60), show=False)
-    assert outcome.skipped == 0
-    assert outcome.evaluation is not None
-    assert outcome.evaluation.skill is not None
-    assert outcome.evaluation.skill < 0.5
+    family = SineGordon.create(10, KEY)
+    settings = Settings.choose(
+        family, architecture=Architecture(16, 8, 2, 6, 1, lift_bias=1.0), sampling=Sampling(80, 80)
+    )
+    program, state = prepare(family, settings)
+    state, _ = program(state, 300, 300.0)
+    assert int(state.skipped) == 0
+    skill = evaluate(state.model, family, KEY, 1_000).skill
+    assert skill is not None
+    assert skill < 0.5
 
 
-def test_the_independent_loss_takes_its_target_from_other_directions():
-    family, model = SineGordon.create(12, KEY), network(prism.Ball(12))
-    spring = Spring()
-    losses = []
-    for independent in (False, True):
-        objective = Objective(family, Coordinates(2), jnp.ones(()), Sampling(4, 4), independent)
-        batch = objective.draw(KEY)
-        _, _, info = jax.jit(lambda m, o=objective, b=batch: spring.step(o, m, spring.init(m), b, jnp.ones(())))(model)
-        losses.append((float(info.loss), float(objective.loss(model, batch))))
-    for found, expected in losses:
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
-    assert losses[0][0] != losses[1][0]
+@pytest.mark.parametrize("independent", [False, True], ids=["shared", "independent"])
+def test_the_loss_of_a_step_is_the_objectives(independent):
+    """An independent one takes its target from other directions."""
+    objective, model, spring = objective_of(FAMILY, 4, Coordinates(2), independent=independent), network(), Spring()
+    batch = objective.draw(model, KEY)
+    assert (batch.second_draws is not None) is independent
+    _, _, info = step(spring, objective, model, spring.init(model), batch)
+    rows = objective.rows(model, batch)
+    np.testing.assert_allclose(info.loss, rows.loss(), rtol=1e-8)
+    assert independent is (abs(float(info.loss) - float(jnp.mean(rows.equation**2))) > 1e-8)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("spring", "slopes", "message"),
+    [
+        (Spring(), Slopes(), r"not whole; give slopes=Slopes\(1\), or use Adam"),
+        (IN_KERNEL, Slopes(), r"not whole; give slopes=Slopes\(1\), or use Adam"),
+        (IN_KERNEL, Slopes(1), r"leave out slopes, or give Spring\(lift_in_kernel=False\)"),
+    ],
+    ids=["whole", "whole, kernel", "kernel"],
+)
+def test_slopes_that_it_cannot_use_are_refused_by_name(spring, slopes, message):
+    with pytest.raises(InputError, match=message):
+        spring.check(slopes)
+    with pytest.raises(InputError, match=message):
+        Settings.choose(FAMILY, optimiser=spring, slopes=slopes)
+
+
+def test_slopes_that_it_can_use_are_taken():
+    for spring, slopes in ((Spring(), None), (Spring(), Slopes(1)), (IN_KERNEL, None)):
+        spring.check(slopes)
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_dimensions_and_four_hundred_points_fit():
     family = SineGordon.create(100_000, KEY)
-    settings = Settings(optimiser=Spring(in_kernel=True), sampling=Sampling(400, 400)).completed(family)
-    shapes = eqx.filter_eval_shape(first_state, family, settings)
-    assert Program.compile(shapes, settings.optimiser).gibibytes < 6.0
+    settings = Settings.choose(family, optimiser=Spring(lift_in_kernel=True), sampling=Sampling(400, 400))
+    assert Program.compile(state_shapes(family, settings), settings.optimiser).gibibytes < 6.0
