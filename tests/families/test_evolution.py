@@ -13,6 +13,7 @@ from prism.families.evolution import turned, turning
 from prism.networks.model import Architecture, Model
 from prism.objective.residuals import solution_value
 from prism.problem.checks import check_family
+from prism.problem.domains import Ball
 from prism.solution.evaluation import evaluate
 
 every_family = pytest.mark.parametrize("family", EVOLUTION_FAMILIES, ids=name_of)
@@ -21,11 +22,21 @@ KINDS = [type(family) for family in EVOLUTION_FAMILIES]
 
 @pytest.mark.parametrize("dimension", [4, 5])
 def test_turning_is_a_rotation_and_its_velocity(dimension):
-    x, angle = samples(Convection.create(dimension, KEY).domain.space, 1)[0], jnp.asarray(0.7)
-    close(jnp.linalg.norm(turned(x, angle)), jnp.linalg.norm(x))
-    close(turned(turned(x, angle), -angle), x)
-    close(jax.jvp(lambda a: turned(x, a), (angle,), (jnp.ones(()),))[1], turning(turned(x, angle)))
-    close(turned(x, jnp.asarray(np.pi / 2))[: dimension // 2 * 2], turning(x)[: dimension // 2 * 2])
+    x, angle = samples(Ball(dimension), 1)[0], jnp.asarray(0.7)
+
+    @jax.jit
+    def pairs():
+        there, velocity = jax.jvp(lambda a: turned(x, a), (angle,), (jnp.ones(()),))
+        quarter, planes = turned(x, jnp.asarray(np.pi / 2)), dimension // 2 * 2
+        return {
+            "norm": (jnp.linalg.norm(there), jnp.linalg.norm(x)),
+            "inverse": (turned(there, -angle), x),
+            "velocity": (velocity, turning(there)),
+            "quarter": (quarter[:planes], turning(x)[:planes]),
+        }
+
+    for name, (found, expected) in pairs().items():
+        close(found, expected, name=name)
 
 
 @every_family
