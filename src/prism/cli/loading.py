@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prism.cli.configuration import resumed_options
 from prism.errors import InputError
+from prism.numerics.compilation import keep_programs
 from prism.solution.artifacts import Stored, read
 from prism.solution.solution import Solution
 
@@ -15,7 +16,8 @@ def load_run(path: Path) -> Solution:
 
 
 def read_run(path: Path) -> Stored:
-    """What a run stored of its solution."""
+    """What a run stored of its solution; what is compiled for it is kept for the next command."""
+    keep_programs()
     model = path / "model" if (path / "model").is_dir() else path
     if not (model / "manifest.json").is_file():
         raise InputError(f"{path} holds no finished run (no model/); finish it with prism solve --resume {path}")

@@ -7,6 +7,7 @@ from prism.cli.configuration import given_options, new_options, resumed_options
 from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer, say
+from prism.numerics.compilation import keep_programs
 from prism.reporting.records import RunDirectory
 from prism.solving.runs import Outcome, Record, execute
 from prism.solving.settings import Settings
@@ -31,6 +32,7 @@ class Task:
 
 def build(chosen: SolveOptions) -> Task:
     """Every option is turned into its object before a directory is touched, so that a mistake costs nothing."""
+    keep_programs()
     budget, family = chosen.build_budget(), chosen.build_family()
     settings = chosen.build_settings(family)
     return Task(chosen.resolved(settings), family, settings, budget)
@@ -40,7 +42,7 @@ def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool)
     """Solve and leave everything in the directory; returns the exit code."""
     chosen = task.options
     say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
-    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume))
+    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume), check=False)
     if outcome.interrupted_by is not None:
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by

@@ -121,7 +121,7 @@ def _check_scalar(what: str, function, *arguments) -> None:
 
 def _check_values(family: Family, key: Key) -> None:
     """Finite values at random pairs, and a residual that every parameter moves."""
-    look = jax.jit(jax.vmap(lambda one: _look(family, one)), compiler_options=RUNS_ONCE)
+    look = jax.jit(jax.vmap(lambda one: _look(family, one)), compiler_options=dict(RUNS_ONCE))
     parameters, sources, values, sensitivities = look(items(key, PAIRS))
     if sources is not None:
         _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))

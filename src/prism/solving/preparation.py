@@ -58,4 +58,4 @@ def _state(family: Family, settings: Settings, first: Key, calibration: Key, tra
     return TrainingState.create(model, settings.optimiser, objective, training)
 
 
-_make_state = eqx.filter_jit(_state, compiler_options=RUNS_ONCE)  # pyright: ignore[reportCallIssue]
+_make_state = eqx.filter_jit(_state, compiler_options=dict(RUNS_ONCE))  # pyright: ignore[reportCallIssue]

@@ -10,6 +10,7 @@ import optax
 from jaxtyping import Array, Bool, Int
 
 from prism.networks.model import Model
+from prism.numerics.compilation import CompilerOptions
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
@@ -29,6 +30,8 @@ class Optimiser(eqx.Module, Generic[State]):
 
     natural: ClassVar[bool] = False
     """Whether its steps cost N² times the number of weights, so that a small network and many points suit it."""
+    compiler_options: ClassVar[CompilerOptions] = {}
+    """How its steps are compiled."""
     rate: eqx.AbstractVar[float]
 
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:

@@ -57,7 +57,9 @@ def _compiled(optimiser: Optimiser, structure: Any, kinds: tuple, frame: Any, co
         return eqx.filter(after, eqx.is_array), loss
 
     count, horizon = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float32)
-    return jax.jit(run, donate_argnums=0).lower(arrays, count, horizon).compile()
+    lowered = jax.jit(run, donate_argnums=0).lower(arrays, count, horizon)
+    options: Any = dict(optimiser.compiler_options) or None
+    return lowered.compile(compiler_options=options)
 
 
 def compile_within_memory(

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
 from prism.networks.model import Model
+from prism.numerics.compilation import PLAIN_LOOPS
 from prism.numerics.damped_systems import damped_solution
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
@@ -75,6 +76,7 @@ class Spring(Optimiser[SpringState]):
     """λ of the lift's step by slopes, relative to the mean diagonal of P Pᵀ."""
 
     natural = True
+    compiler_options = PLAIN_LOOPS
 
     def check(self, slopes: Slopes | None) -> None:
         if slopes is None:
