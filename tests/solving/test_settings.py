@@ -1,12 +1,16 @@
 """The rule that chooses what nobody chose."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import pytest
 from helpers import KEY, Terms
 
 import prism
+from prism.derivatives.operators import Isotropic
 from prism.derivatives.taylor import Sin
 from prism.families import AllenCahn, Convection
+from prism.objective.rows import Slopes
 from prism.solving.settings import Settings
 
 
@@ -24,7 +28,7 @@ class Unbound(Terms):
 LAPLACIAN = {"lap": prism.Laplacian()}
 TRACE = {"trace": prism.WeightedTrace(lambda x, mu: jnp.ones(x.shape[0]))}
 HEAT = {"lap": prism.Laplacian(), "rate": prism.TimeDerivative()}
-SLOPES, KERNEL = prism.Spring(), prism.Spring(in_kernel=True, slopes=False)
+SLOPES, KERNEL = prism.Spring(), prism.Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
 @pytest.mark.parametrize(
@@ -43,20 +47,20 @@ SLOPES, KERNEL = prism.Spring(), prism.Spring(in_kernel=True, slopes=False)
     ids=str,
 )
 def test_optimiser_and_estimator_suit_the_family(family, optimiser, estimator):
-    found = Settings().completed(family)
+    found = Settings.choose(family)
     assert (found.optimiser, found.estimator) == (optimiser, estimator)
 
 
 def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():
-    found = Settings().completed(Convection.create(50, KEY))
+    found = Settings.choose(Convection.create(50, KEY))
     assert (found.optimiser, found.estimator) == (KERNEL, prism.Exact())
     assert (found.architecture.linear_lift, found.architecture.clocks) == (True, 30.0)
     assert isinstance(found.architecture.activation, Sin)
-    assert Settings().completed(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)).architecture.clocks == 1.0
+    assert Settings.choose(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)).architecture.clocks == 1.0
 
 
 def test_adam_keeps_the_sizes_of_the_paper():
-    found = Settings(optimiser=prism.Adam()).completed(AllenCahn.create(1000, KEY))
+    found = Settings.choose(AllenCahn.create(1000, KEY), optimiser=prism.Adam())
     assert found.architecture == prism.Architecture()
     assert (found.estimator, found.sampling) == (prism.Coordinates(16), prism.Sampling(100, 100))
 
@@ -65,16 +69,42 @@ def test_adam_keeps_the_sizes_of_the_paper():
     ("dimension", "width", "points"), [(100, 256, 400), (1_000, 512, 400), (10_000, 64, 200), (10**6, 64, 32)]
 )
 def test_sizes_follow_the_dimension(dimension, width, points):
-    found = Settings().completed(Terms(prism.Ball(dimension), LAPLACIAN))
+    found = Settings.choose(Terms(prism.Ball(dimension), LAPLACIAN))
     assert (found.architecture.lift_width, found.sampling.points) == (width, points)
 
 
 def test_what_is_chosen_stays():
-    chosen = Settings(prism.Exact(), prism.Adam(0.1), prism.Architecture(5), prism.Sampling(7, 7), seed=3)
-    found = chosen.completed(AllenCahn.create(100, KEY))
-    assert (found.estimator, found.optimiser, found.architecture) == (
-        chosen.estimator,
-        chosen.optimiser,
-        chosen.architecture,
-    )
-    assert (found.sampling, found.seed) == (chosen.sampling, 3)
+    chosen = {
+        "estimator": prism.Exact(),
+        "optimiser": prism.Adam(0.1),
+        "architecture": prism.Architecture(5),
+        "sampling": prism.Sampling(7, 7),
+        "independent": True,
+        "slopes": Slopes(2),
+        "seed": 3,
+        "checkpoint_seconds": 7.0,
+    }
+    found = Settings.choose(AllenCahn.create(100, KEY), **chosen)
+    assert vars(found) == chosen
+    assert found.with_points(5) == replace(found, sampling=prism.Sampling(5, 5))
+
+
+def test_slopes_in_the_loss_leave_the_lift_to_slopes():
+    """Where the lift would go into the kernel by itself."""
+    family = Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)
+    assert Settings.choose(family, slopes=Slopes(1)).optimiser == SLOPES
+
+
+class Curvature(Isotropic):
+    """An operator of the user's own."""
+
+    isotropic_order = 2
+
+    @property
+    def order(self) -> int:
+        return 2
+
+
+def test_an_operator_of_ones_own_is_known_by_what_it_can_do():
+    found = Settings.choose(Terms(prism.Ball(1000), {"own": Curvature()}))
+    assert (found.optimiser, found.estimator) == (SLOPES, prism.Gram(16))
