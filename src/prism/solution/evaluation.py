@@ -121,12 +121,47 @@ class QuickError:
     standard_error: float
 
 
+class QuickCheck:
+    """The relative L2 error of any network of a run on one small sample, for the eye while training.
+
+    It is traced from the shapes of a network; `compile` may then be called in another thread, before there is one.
+    """
+
+    def __init__(self, model: Model, family: Family, key: Key):
+        count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
+        is_array = lambda leaf: eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+        arrays, static = eqx.partition(model, is_array)
+
+        def compare(arrays: Model) -> tuple[Array, Array]:
+            network = eqx.combine(arrays, static)
+            return jax.vmap(lambda k: _compared(network, family, k))(items(key, count))
+
+        self._lowered = jax.jit(compare).lower(arrays)
+        self._compiled: jax.stages.Compiled | None = None
+
+    def compile(self) -> None:
+        """Make it ready."""
+        self._compiled = self._lowered.compile()
+
+    def __call__(self, model: Model) -> QuickError:
+        if self._compiled is None:
+            self.compile()
+        assert self._compiled is not None
+        found = self._compiled(eqx.filter(model, eqx.is_array))
+        predicted, exact = (np.asarray(values, np.float64) for values in found)
+        error = predicted - exact
+        return QuickError(relative_l2(error, exact), _standard_error(error**2, exact**2))
+
+
 def quick_error(model: Model, family: Family, key: Key) -> QuickError:
-    """The relative L2 error alone, for the eye while training."""
-    count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
-    predicted, exact = (np.asarray(v, np.float64) for v in _compare(model, family, items(key, count)))
-    error = predicted - exact
-    return QuickError(relative_l2(error, exact), _standard_error(error**2, exact**2))
+    """The relative L2 error of one network on a small sample."""
+    return QuickCheck(model, family, key)(model)
+
+
+def _compared(model: Model, family: Family, key: Key) -> tuple[Array, Array]:
+    """u and the exact solution at one random pair."""
+    x, mu = sample_pair(family, key)
+    return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
 
 
 def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
@@ -150,15 +185,6 @@ def _errors(model: Model, family: Family, parameters: Array, keys: Array) -> Arr
 
     errors, sizes = map_chunks(at_point, keys, family.domain.coordinates * len(parameters), most=len(keys))
     return jnp.sqrt(jnp.sum(errors, axis=0) / jnp.sum(sizes, axis=0))
-
-
-@eqx.filter_jit
-def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
-    def one(key: Key) -> tuple[Array, Array]:
-        x, mu = sample_pair(family, key)
-        return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
-
-    return jax.vmap(one)(keys)
 
 
 def _stream(model: Model, family: Family, parameters: Array, key: Key, count: int) -> Iterator[Sample]:

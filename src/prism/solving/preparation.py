@@ -4,18 +4,19 @@ Both are traced here and compiled at the same time, each in a thread.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from prism.networks.model import Model
 from prism.numerics.compilation import RUNS_ONCE
-from prism.numerics.keys import Purpose, stream
+from prism.numerics.keys import Purpose, child, stream
 from prism.objective.calibration import calibrate
 from prism.objective.rows import Objective
 from prism.problem.family import Family
 from prism.shapes import Key
+from prism.solution.evaluation import QuickCheck
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.program import Program, compile_within_memory
@@ -31,15 +32,28 @@ def state_shapes(family: Family, settings: Settings) -> TrainingState:
     return eqx.filter_eval_shape(_state, *_arguments(family, settings))
 
 
-def prepare(family: Family, settings: Settings) -> tuple[Program, TrainingState]:
-    """The program of the steps and the first state, which is made only if the program fits into memory."""
-    arguments = _arguments(family, settings)
-    state = _make_state.lower(*arguments)
+@dataclass(frozen=True)
+class Prepared:
+    """What a run needs before its first step; the check only where an exact solution is known."""
+
+    program: Program
+    state: TrainingState
+    check: QuickCheck | None
+
+
+def prepare(family: Family, settings: Settings) -> Prepared:
+    """Everything compiled; the first state is made only if the program of the steps fits into memory."""
+    arguments, shapes = _arguments(family, settings), state_shapes(family, settings)
+    state, check = _make_state.lower(*arguments), None
     with ThreadPoolExecutor(1) as aside:
         compiling = aside.submit(state.compile)
-        shapes = lambda points: state_shapes(family, settings.with_points(points))
-        program = compile_within_memory(shapes, settings.optimiser, settings.sampling.points)
-        return program, compiling.result()(*arguments)
+        if family.has_exact:
+            key = child(stream(settings.seed, Purpose.EVALUATION), Purpose.QUICK)
+            check = QuickCheck(shapes.model, family, key)
+            aside.submit(check.compile)
+        smaller = lambda points: state_shapes(family, settings.with_points(points))
+        program = compile_within_memory(smaller, settings.optimiser, settings.sampling.points)
+        return Prepared(program, compiling.result()(*arguments), check)
 
 
 def _arguments(family: Family, settings: Settings) -> tuple[Family, Settings, Key, Key, Key]:

@@ -10,25 +10,24 @@ from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.networks.model import Architecture
 from prism.numerics.compilation import keep_programs
-from prism.numerics.keys import Purpose, child, stream
+from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.solution.evaluation import Evaluation, QuickError, evaluate, quick_error
+from prism.solution.evaluation import Evaluation, QuickError, evaluate
 from prism.solution.held_out import HeldOutResidual, held_out_residual
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
-from prism.solving.preparation import prepare
+from prism.solving.preparation import Prepared, prepare
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
 from prism.training.memory import peak_rss_megabytes
 from prism.training.optimisers import Optimiser
-from prism.training.program import Program
 
 Result = TypeVar("Result")
 
@@ -115,7 +114,7 @@ def execute(
 class _Run:
     """The pieces of a run under way."""
 
-    program: Program
+    prepared: Prepared
     state: TrainingState
     settings: Settings
     directory: RunDirectory | None
@@ -131,7 +130,8 @@ class _Run:
 
 def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
-    program, state = prepare(family, settings)
+    prepared = prepare(family, settings)
+    state = prepared.state
     spent, checkpoints = {"seconds": 0.0, "compile_seconds": 0.0}, None
     if record is not None:
         record.directory.begin(record.config, record.resume)
@@ -144,7 +144,7 @@ def _prepare(family: Family, settings: Settings, record: Record | None, begun: f
     directory = None if record is None else record.directory
     if directory is not None:
         directory.rewind_metrics(int(state.step))
-    return _Run(program, state, settings, directory, checkpoints, seconds, compile_seconds)
+    return _Run(prepared, state, settings, directory, checkpoints, seconds, compile_seconds)
 
 
 def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
@@ -152,7 +152,7 @@ def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -
     measuring = _Occasionally(2.0, first_after=0.0)
     saving = _Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
     shown, progress = None, None
-    for progress in train(run.program, run.state, budget, run.seconds, _restorer(run)):
+    for progress in train(run.prepared.program, run.state, budget, run.seconds, _restorer(run)):
         error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
         _record(run, progress, error)
         if saving.due():
@@ -191,10 +191,8 @@ def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
 
 def _quick_error(run: _Run, state: TrainingState) -> QuickError | None:
     """The relative L2 error on a small held-out sample, for the eye."""
-    family = state.objective.family
-    if not family.has_exact:
-        return None
-    return quick_error(state.model, family, child(stream(run.settings.seed, Purpose.EVALUATION), Purpose.QUICK))
+    check = run.prepared.check
+    return None if check is None else check(state.model)
 
 
 def _record(run: _Run, progress: Progress, error: QuickError | None) -> None:

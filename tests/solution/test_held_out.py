@@ -1,0 +1,48 @@
+"""What is said of a solution whose truth is not known."""
+
+import jax.numpy as jnp
+import pytest
+
+import prism
+from prism.networks.model import Architecture, Model
+from prism.numerics.keys import root
+from prism.objective.batches import Sampling
+from prism.solution.held_out import held_out_residual
+from prism.solving.runs import execute
+from prism.solving.settings import Settings
+from prism.training.loop import Budget
+
+KEY = root(3)
+
+
+class Shifted(prism.Family):
+    """Δu + u = a: without a constraint the constant u = a leaves nothing."""
+
+    domain: prism.Ball
+    parameters = prism.Uniform(a=(1.0, 1.0 + 1e-9))
+    terms = {"lap": prism.Laplacian()}
+
+    def residual(self, u, x, mu):
+        return u.lap + u.value - mu.a
+
+
+FAMILY = Shifted(prism.Ball(3))
+
+
+def network() -> Model:
+    return Model.create(Architecture(2, 2, 1, 2, 1), FAMILY.domain, FAMILY.parameters, KEY)
+
+
+@pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
+def test_a_constant_network_leaves_what_it_misses(level):
+    found = held_out_residual(network().constant(jnp.asarray(level)), FAMILY, KEY)
+    assert abs(found.scaled_residual - (1.0 - level)) < 1e-8  # of the width of the parameter's interval, 1e-9
+    assert found.trivial_residual < 1e-8
+
+
+def test_a_run_without_an_exact_solution_ends_with_the_residual():
+    choices = {"architecture": Architecture(2, 2, 1, 2, 1), "sampling": Sampling(4, 4), "optimiser": prism.Adam()}
+    outcome = execute(FAMILY, Settings.choose(FAMILY, **choices), Budget(steps=1), show=False)
+    report = outcome.report()
+    assert report["scaled_residual"] > report["trivial_residual"]
+    assert any("trivial answer" in line for line in outcome.describe())
