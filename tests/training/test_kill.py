@@ -1,4 +1,8 @@
-"""Runs that are interrupted or killed at any moment end, once resumed, with the bits of an undisturbed run."""
+"""Runs that are interrupted or killed at any moment end, once resumed, with the bits of an undisturbed run.
+
+The fast test decides itself when that is: at a given checkpoint, or in the middle of writing it. The slow ones leave
+the moment to chance, in processes that are as they are for a user.
+"""
 
 import contextlib
 import itertools
@@ -8,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +20,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prism.cli import main
 from prism.files import storage
+from prism.reporting import plots
+from prism.solving import runs
+from prism.training import loop
+from prism.training.checkpoints import Checkpoints
 
 SOURCE = Path(__file__).parents[2] / "src"
 SOLVE = ["solve", "allen-cahn", "--dim", "6", "--width", "8", "--lift-width", "8", "--depth", "2", "--points", "4"]
@@ -134,6 +144,90 @@ def flip_byte(path: Path) -> None:
     path.write_bytes(content)
 
 
+STEPS = 20
+TINY = ["--width", "3", "--lift-width", "3", "--depth", "1", "--generator-width", "3"]
+DRIVER = """
+import os, signal, sys
+from prism.cli import main
+from prism.files import storage
+from prism.solving import runs
+from prism.training import loop
+
+loop.CHUNK_SECONDS, runs._Occasionally.due = 1e-9, lambda self: True
+manifest, written = storage._manifest, []
+
+def killed(files):
+    written.append(files)
+    if len(written) == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return manifest(files)
+
+storage._manifest = killed
+main(sys.argv[2:])
+"""
+"""Solves with a checkpoint after each step, and is killed while it writes a given one: its files are there, and not yet
+their manifest."""
+
+
+@pytest.fixture
+def stepwise(monkeypatch):
+    """One step per call and a checkpoint after each, whatever the clock says; no plots."""
+    monkeypatch.setattr(loop, "CHUNK_SECONDS", 1e-9)
+    monkeypatch.setattr(runs._Occasionally, "due", lambda self: True)
+    monkeypatch.setattr(plots, "save_plots", lambda *_: None)
+
+
+def interrupted_at(step: int, number: int, arguments: list[str], monkeypatch) -> int:
+    """The exit code of the command where a signal comes once the checkpoint of a step is written."""
+    save = Checkpoints.save
+
+    def saved(self, at, *rest):
+        save(self, at, *rest)
+        if at == step:
+            monkeypatch.setattr(Checkpoints, "save", save)
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(Checkpoints, "save", saved)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        return main(arguments)
+
+
+def test_signals_and_a_kill_leave_a_run_with_the_bits_of_an_undisturbed_one(tmp_path, stepwise, monkeypatch, capsys):
+    """SIGTERM, a damaged checkpoint, Ctrl-C and SIGKILL in one run of twenty steps."""
+    options = [*SOLVE, *TINY, "--steps", str(STEPS), "--checkpoint-seconds", "1", "--json"]
+    undisturbed, disturbed = (Run(tmp_path / name, STEPS, {}) for name in ("undisturbed", "disturbed"))
+    assert main([*options, "--out", str(undisturbed.directory)]) == 0
+    resume = ["solve", "--resume", str(disturbed.directory), "--json"]
+    capsys.readouterr()
+
+    assert interrupted_at(5, signal.SIGTERM, [*options, "--out", str(disturbed.directory)], monkeypatch) == 143
+    said = capsys.readouterr().err
+    assert "interrupted at step 5" in said
+    assert f"state saved; go on with: prism solve --resume {disturbed.directory}" in said
+
+    flip_byte(disturbed.checkpoints()[-1] / "state.safetensors")
+    assert interrupted_at(9, signal.SIGINT, resume, monkeypatch) == 130
+    said = capsys.readouterr().err
+    assert f"prism: warning: checkpoint {disturbed.checkpoints()[-1].parent}" in said
+    assert "step-000000000005 is damaged" in said
+    assert "interrupted at step 9" in said
+
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "JAX_ENABLE_X64": "1"}
+    killed = [sys.executable, "-c", DRIVER, "4", *resume]
+    process = subprocess.run(killed, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    assert disturbed.unfinished(), "a checkpoint that was being written"
+    disturbed.check_checkpoints()
+    assert disturbed.newest_step() == 12
+
+    assert main(resume) == 0
+    assert not disturbed.unfinished()
+    disturbed.check_metrics()
+    assert disturbed.model() == undisturbed.model()
+
+
+@pytest.mark.slow
 def test_an_interrupted_run_ends_like_an_undisturbed_one(tmp_path, compiled):
     """Ctrl-C, a damaged checkpoint and SIGTERM in one run."""
     quick_to_compile = {**compiled, "XLA_FLAGS": "--xla_backend_optimization_level=0"}
