@@ -80,8 +80,8 @@ class Objective(eqx.Module):
         return draw_batch(self.family, self.estimator, self.sampling, width, self.independent, key)
 
     def redraw(self, model: Model, batch: Batch, key: Key) -> Batch:
-        """The same points and parameters with other directions."""
-        return redraw(batch, self.family, self.estimator, model.lift.width, key)
+        """The same points and parameters with other directions, a second draw of them where the loss takes two."""
+        return redraw(batch, self.family, self.estimator, model.lift.width, key, self.independent)
 
     def equation(self, model: Model, pair: Pair, probe: Lifted | None = None) -> Scalar:
         """r / scale at one pair; `probe` is added to what leaves the lift."""

@@ -1,0 +1,120 @@
+"""The units of a problem: the network that says nothing has a loss of one."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import BALL, FAMILIES, KEY, D, Terms, close, name_of, small_model
+
+from prism import Laplacian, Prescribed, Sampling, Sphere
+from prism.derivatives.estimators import Exact
+from prism.families import AllenCahn, Poisson
+from prism.networks.model import Model
+from prism.objective.calibration import (
+    calibrate,
+    constant_batch,
+    constant_rows,
+    residual_scale,
+    root_mean_square,
+)
+from prism.objective.rows import Objective, Slopes
+
+CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
+
+
+def raw(family, amplitude: float = 1.0, sampling: Sampling = CROSSED) -> tuple[Model, Objective]:
+    """A network and an objective whose units say nothing yet."""
+    model = small_model(family.domain, parameters=family.parameters)
+    model = eqx.tree_at(lambda m: m.amplitude, model, jnp.asarray(amplitude))
+    return model, Objective(family, Exact(), jnp.ones(()), sampling)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=name_of)
+def test_silence_costs_one(family):
+    """The silent network has loss 1 at every dimension and in every unit; nothing else of the model changes."""
+    model, aim = raw(family)
+
+    @eqx.filter_jit
+    def calibrated_loss():
+        found, calibrated = calibrate(model, aim, KEY)
+        return found, calibrated.loss(found.constant(jnp.zeros(())), aim.draw(model, KEY))
+
+    found, loss = calibrated_loss()
+    close(loss, 1.0)
+    assert eqx.tree_equal((found.lift, found.manifold, found.generator), (model.lift, model.manifold, model.generator))
+
+
+def test_the_unit_of_the_output_answers_the_silent_residual():
+    """Of a linear family: the network N = amplitude changes the residual by as much as its root mean square."""
+    model, aim = raw(Poisson.create(D, KEY))
+
+    @eqx.filter_jit
+    def responses():
+        found, calibrated = calibrate(model, aim, KEY)
+        batch = aim.draw(model, KEY)
+        levels = [found.constant(jnp.asarray(level)) for level in (0.0, 1.0)]
+        return [calibrated.equations(network, batch, batch.draws) for network in levels]
+
+    silent, one = responses()
+    close(jnp.mean((one - silent) ** 2), 1.0)
+
+
+def test_calibrating_again_changes_nothing():
+    """Whatever amplitude and scale a model comes with."""
+    calibrated = eqx.filter_jit(lambda model, aim: calibrate(model, aim, KEY))
+    for amplitude in (1.0, 5.0):
+        first, aim = calibrated(*raw(AllenCahn.create(D, KEY), amplitude))
+        second, again = calibrated(first, aim)
+        close(again.scale, aim.scale)
+        close(second.amplitude, first.amplitude)
+
+
+def test_both_parts_of_the_loss_start_at_one():
+    model, aim = raw(AllenCahn.create(D, KEY), sampling=PAIRED)
+    aim = dataclasses.replace(aim, slopes=Slopes())
+
+    @eqx.filter_jit
+    def calibrated_loss():
+        found, calibrated = calibrate(model, aim, KEY)
+        return calibrated.loss(found.constant(jnp.zeros(())), aim.draw(model, KEY))
+
+    close(calibrated_loss(), 2.0)
+
+
+class Conditioned(Terms):
+    """u = 3 on a sphere, inside which the residual vanishes for N = 0."""
+
+    @property
+    def conditions(self):
+        return {"sphere": Prescribed(Sphere(D, 0.5), lambda x, mu: 3.0 * jnp.ones(()), points=5, weight=4.0)}
+
+
+def test_calibration_knows_what_is_asked_for():
+    """√weight |u − g| of N = 0 where that is more than the amplitude; and units of one where nothing has a size."""
+    _, found = eqx.filter_jit(calibrate)(*raw(Conditioned(BALL, {"lap": Laplacian()})), KEY)
+    close(found.condition_scale, 6.0)
+    assert (found.scale, found.slope_scale) == (1.0, 1.0)
+
+
+def test_the_scale_is_the_size_of_the_residual_of_nothing():
+    family = FAMILIES[0]
+
+    @jax.jit
+    def sizes():
+        batch = constant_batch(family, Exact(), CROSSED, KEY)
+        named = jax.vmap(lambda mu: vars(family.parameters.named(mu)))(batch.parameters)
+        source = lambda x, mu: family.source(x, type(family.parameters.named(jnp.ones(2)))(mu))
+        sources = jax.vmap(lambda x: jax.vmap(lambda mu: source(x, mu))(named))(batch.points)
+        return residual_scale(family, batch), constant_rows(family, batch, jnp.zeros(())), sources
+
+    scale, rows, sources = sizes()
+    close(rows, -jnp.ravel(sources))
+    close(scale, np.sqrt(np.mean(sources**2)))
+
+
+def test_one_bad_point_does_not_decide_the_units():
+    close(root_mean_square(jnp.asarray([3.0, np.nan, -3.0, np.inf])), 3.0)
+    assert root_mean_square(jnp.asarray([np.nan])) == 0.0
