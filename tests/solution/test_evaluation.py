@@ -12,11 +12,22 @@ from helpers import KEY, close
 from prism.derivatives.operators import Laplacian
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import NONE
+from prism.numerics.keys import Purpose, child, items
 from prism.problem.constraints import vanishing
 from prism.problem.domains import Ball
 from prism.problem.family import Family
 from prism.problem.parameters import Uniform
-from prism.solution.evaluation import POINTS, Sample, _measure, affordable_points, evaluate, summarise
+from prism.solution.evaluation import (
+    POINTS,
+    Sample,
+    _measure,
+    affordable_points,
+    error_at,
+    errors_at,
+    evaluate,
+    quick_error,
+    summarise,
+)
 
 N, PARAMETERS = 2000, 20
 VALUES = np.linspace(0.5, 1.5, PARAMETERS)[:, None]
@@ -31,7 +42,7 @@ def sample(**columns) -> Sample:
         exact=exact,
         predicted=exact * (1.0 + 0.1 * random.normal(size=N)) + 0.05 * random.normal(size=N),
         factor=random.uniform(size=N),
-        at_rest=0.2 * random.normal(size=N),
+        at_zero=0.2 * random.normal(size=N),
         blind=exact + 0.4 * random.normal(size=N),
         affine=exact + 0.2 * random.normal(size=N),
         index=np.arange(N, dtype=float) % PARAMETERS,
@@ -77,16 +88,16 @@ def test_there_is_no_skill_where_the_solution_does_not_depend_on_mu(blind_error)
 
 def test_the_trivial_baseline_is_the_best_multiple_of_the_factor():
     s = sample()
-    multiple, residue, *_ = np.linalg.lstsq(s.factor[:, None], s.exact - s.at_rest, rcond=None)
+    multiple, residue, *_ = np.linalg.lstsq(s.factor[:, None], s.exact - s.at_zero, rcond=None)
     trivial = summarise(s, VALUES, SPACE.names).trivial_error
     close(trivial, math.sqrt(residue[0]) / norm(s.exact))
     for other in (0.0, 0.99 * multiple[0], 1.01 * multiple[0]):
-        assert norm(other * s.factor + s.at_rest - s.exact) / norm(s.exact) > trivial
+        assert norm(other * s.factor + s.at_zero - s.exact) / norm(s.exact) > trivial
 
 
 def test_a_multiple_of_the_factor_is_trivial():
     s = sample()
-    found = summarise(sample(exact=3.0 * s.factor + s.at_rest), VALUES, SPACE.names)
+    found = summarise(sample(exact=3.0 * s.factor + s.at_zero), VALUES, SPACE.names)
     # The least-squares multiple is 3 up to rounding.
     assert found.trivial_error < 1e-14
 
@@ -165,9 +176,9 @@ def test_chunks_add_up_to_the_whole_and_mu_may_not_matter():
     family, count = Known(Ball(3), power=0.0, bend=2.0), 4500
     model = network(family)
     found = evaluate(model, family, KEY, count)  # in three chunks, the last cut short
-    parameter_key, point_key = jax.random.split(KEY)
-    parameters = jax.vmap(SPACE.sample)(jax.random.split(parameter_key, 100))
-    at_once = jax.tree.map(np.asarray, _measure(model, family, parameters, point_key, jnp.arange(count)))
+    parameters = jax.vmap(SPACE.sample)(items(child(KEY, Purpose.PARAMETERS), 100))
+    numbers = jnp.arange(count)
+    at_once = jax.tree.map(np.asarray, _measure(model, family, parameters, child(KEY, Purpose.POINTS), numbers))
     expected = summarise(at_once, np.asarray(parameters), SPACE.names)
     assert found.points == expected.points == count
     assert found.skill is expected.skill is None, "u does not depend on a here"
@@ -182,3 +193,25 @@ def test_points_are_fewer_where_each_is_dear():
     assert affordable_points(100) == affordable_points(10_000) == POINTS
     assert affordable_points(1_000_000) < POINTS
     assert affordable_points(10**9) == 100
+
+
+def test_a_quick_error_agrees_with_the_whole_evaluation():
+    """Two independent samples: within 4 of their combined standard errors, which are small enough to tell."""
+    family = Known(Ball(3))
+    model = network(family)
+    quick, whole = quick_error(model, family, KEY), evaluate(model, family, KEY, 4_000)
+    errors = math.hypot(quick.standard_error, whole.relative_l2_standard_error)
+    assert abs(quick.relative_l2 - whole.relative_l2) < 4 * errors
+    assert 0.0 < errors < 0.1 * whole.relative_l2
+
+
+def test_errors_at_given_parameters_are_their_definition():
+    family, parameters = Known(Ball(3)), jnp.asarray([[0.6], [1.4]])
+    model = network(family)
+    found = errors_at(model, family, parameters, KEY, 50)
+    points = jax.vmap(family.domain.sample)(items(KEY, 50))
+    for mu, error in zip(parameters, found, strict=True):
+        exact = jax.vmap(lambda x, mu=mu: family.exact(x, SPACE.named(mu)))(points)
+        predicted = (1.0 - jnp.sum(points**2, axis=1)) * jax.vmap(lambda x, mu=mu: model.point(x, mu).value)(points)
+        close(error, norm(predicted - exact) / norm(exact))
+    close(error_at(model, family, parameters[0], KEY, 50), found[0])

@@ -1,26 +1,27 @@
-"""Trust: residual, envelopes and calibration are what they say, and the study counts rightly."""
+"""Trust: residual, envelopes and calibration are what they say."""
 
 import json
+import shutil
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close, roughened
+from helpers import KEY, close
+from solution.networks import random_network
 
 import prism
-from prism import trust
 from prism.cli import main
 from prism.families import SineGordon
-from prism.networks.model import Architecture, Model
+from prism.networks.model import Architecture
 from prism.networks.modulation import FILM, NONE
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.solution import trust
 from prism.solution.solution import Solution
-from prism.solving.settings import Settings
-from prism.studies import trust as study
 
 FAMILY = SineGordon.create(8, KEY)
 MU = jnp.asarray([2.0, 0.7])
+TRUST = stream(0, Purpose.TRUST)
 
 
 class WithoutExact(prism.Family):
@@ -38,9 +39,7 @@ class WithoutExact(prism.Family):
 
 
 def solution_of(family, modulation=FILM) -> Solution:
-    architecture = Architecture(5, 4, 3, 6, 2, modulation)
-    shapes = eqx.filter_eval_shape(Model.create, architecture, family.domain, family.parameters, KEY)
-    return Solution(roughened(shapes), family)
+    return Solution(random_network(family, Architecture(5, 4, 2, 3, 1, modulation)), family)
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +47,20 @@ def solution():
     return solution_of(FAMILY)
 
 
-def test_predicting_nothing_has_residual_one():
-    silent = Model.silent(FAMILY.domain, FAMILY.parameters)
+def test_predicting_nothing_has_residual_one(solution):
+    silent = solution.model.constant(jnp.zeros(()))
     close(trust.scaled_residuals(silent, FAMILY, MU[None]), np.ones(1), 1e-12)
 
 
-def test_the_residual_is_relative_to_that_of_nothing(solution):
+def test_the_residual_is_relative_to_that_of_nothing():
     """For Δu = μ, u = 0 has the residual −μ everywhere."""
     family, mu = WithoutExact(prism.Ball(3)), jnp.asarray([4.0])
-    model = solution_of(family).model
-    points = jax.vmap(family.domain.sample)(jax.random.split(trust.stream(0, trust.TRUST), trust.POINTS))
-    u = lambda x: Solution(model, family)(x, mu=4.0)
-    laplacian = jax.vmap(lambda x: jnp.trace(jax.hessian(u)(x)))(points)
-    close(trust.scaled_residuals(model, family, mu[None])[0], jnp.sqrt(jnp.mean((laplacian - 4.0) ** 2)) / 4.0, 1e-9)
+    solution = solution_of(family)
+    keys = items(child(child(TRUST, Purpose.CHECK), Purpose.POINTS), trust.POINTS)
+    u = lambda x: solution(x, mu=4.0)
+    laplacian = jax.jit(jax.vmap(lambda x: jnp.trace(jax.hessian(u)(x))))(jax.vmap(family.domain.sample)(keys))
+    found = trust.scaled_residuals(solution.model, family, mu[None])
+    close(found[0], jnp.sqrt(jnp.mean((laplacian - 4.0) ** 2)) / 4.0, 1e-9)
 
 
 @pytest.mark.parametrize("modulation", [FILM, NONE], ids=["film", "none"])
@@ -77,8 +77,7 @@ def test_an_answer_at_one_parameter(solution):
     found = solution.trust(mu1=2.0, mu2=0.7)
     assert not found.inside
     assert found.beyond == {"mu1": 0.5, "mu2": 0.0}
-    calibration = trust.calibration_of(solution)
-    assert trust.calibration_of(solution) is calibration, "fitted once"
+    calibration = solution.calibration
     assert found.quantile == np.mean(np.asarray(calibration.residuals) < found.residual)
     close(found.error, calibration.ratio * found.residual)
     low, high = found.error_interval
@@ -88,12 +87,9 @@ def test_an_answer_at_one_parameter(solution):
 
 
 def test_the_ratio_is_the_geometric_mean(solution):
-    held_out = jax.vmap(FAMILY.parameters.sample)(
-        jax.random.split(jax.random.fold_in(trust.stream(0, trust.TRUST), 1), 3)
-    )
-    fitted = trust.calibrate(solution, 3)
-    key = jax.random.fold_in(trust.stream(0, trust.TRUST), 2)
-    points = jax.vmap(FAMILY.domain.sample)(jax.random.split(key, trust.ERROR_POINTS))
+    held_out = jax.vmap(FAMILY.parameters.sample)(items(child(TRUST, Purpose.PARAMETERS), 3))
+    fitted = trust.calibrate(solution.model, FAMILY, 3)
+    points = jax.vmap(FAMILY.domain.sample)(items(child(TRUST, Purpose.EVALUATION), trust.ERROR_POINTS))
     ratios = []
     for mu, scaled in zip(held_out, fitted.residuals, strict=True):
         exact = jax.vmap(lambda x, mu=mu: FAMILY.exact(x, FAMILY.parameters.named(mu)))(points)
@@ -111,11 +107,9 @@ def test_without_an_exact_solution_no_error_is_claimed():
     assert "unknown" in found.describe()[2]
 
 
-def test_the_command_calibrates_once(tmp_path, capsys, monkeypatch):
+def test_the_command_calibrates_once(finished, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(trust, "PARAMETERS", 4)
-    run = tmp_path / "run"
-    size = ("--width", "4", "--lift-width", "4", "--depth", "1", "--points", "8", "--steps", "2")
-    assert main(["solve", "sine-gordon", "--dim", "8", *size, "--out", str(run)]) == 0
+    run = shutil.copytree(finished, tmp_path / "run")
     query = ["trust", str(run), "--mu", "mu1=1.0", "mu2=1.2"]
     assert main([*query, "--json"]) == 0
     first = capsys.readouterr()
@@ -132,20 +126,3 @@ def test_the_command_calibrates_once(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == report, "a damaged calibration is fitted again"
     assert main(["trust", str(run), "--mu", "mu1=1.0"]) == 2
     assert "no value for mu2" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_study(monkeypatch, tmp_path, capsys):
-    small = Settings(optimiser=prism.Adam(), architecture=Architecture(4, 4, 1, 4, 1), sampling=prism.Sampling(4, 4))
-    for name, value in {"DIMENSION": 6, "SECONDS": 0.05, "QUERIES": 12, "SETTINGS": small}.items():
-        monkeypatch.setattr(study, name, value)
-    assert main(["bench", "trust", "--out", str(tmp_path / "out"), "--json"]) == 0
-    record = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["inside"] for row in record["rows"]] == [True] * 6 + [False] * 6
-    assert (tmp_path / "out" / "table.md").read_text().count("\n") == 7
-    assert (tmp_path / "out" / "figure.png").stat().st_size > 1000
-
-
-def test_rank_correlation():
-    assert study.rank_correlation(np.asarray([1.0, 3.0, 2.0]), np.asarray([10.0, 1000.0, 20.0])) == pytest.approx(1.0)
-    assert study.rank_correlation(np.arange(5.0), -(np.arange(5.0) ** 3)) == pytest.approx(-1.0)
