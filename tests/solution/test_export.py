@@ -12,17 +12,18 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, MODULATIONS, Terms, roughened
+from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, MODULATIONS, Terms
+from solution.networks import random_network
 
 import prism
-from prism import artifacts, export_numpy, storage
 from prism.cli import main
-from prism.cli.options import SolveOptions
 from prism.derivatives.operators import Laplacian
-from prism.networks.model import Architecture, Model
+from prism.files import storage
+from prism.networks.model import Architecture
 from prism.problem.domains import Cube, Domain
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.solution import artifacts, export_numpy
 from prism.solution.export import DESCRIPTION, FORWARD, PLATFORMS, README, STABLEHLO, WEIGHTS, numpy_obstacle
 from prism.solution.solution import Solution
 
@@ -45,9 +46,7 @@ BOX = Terms(BALL, {"lap": Laplacian()})
 
 
 def solution_of(family: Family = BOX, modulation=prism.FILM, depth: int = 3, **changes) -> Solution:
-    architecture = Architecture(6, 5, depth, 4, 2, modulation, **changes)
-    shapes = eqx.filter_eval_shape(Model.create, architecture, family.domain, family.parameters, KEY)
-    return Solution(roughened(shapes), family)
+    return Solution(random_network(family, Architecture(6, 5, depth, 4, 2, modulation, **changes)), family)
 
 
 def agrees(solution: Solution, path) -> None:
@@ -206,7 +205,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_constraint_of_ones_own_has_no_numpy_form(tmp_path):
     solution = solution_of(Terms(CYLINDER, {"lap": Laplacian()}))
-    assert "HardConstraint" in (numpy_obstacle(solution) or "")
+    assert "HardConstraint" in (numpy_obstacle(solution.model, solution.family) or "")
     with pytest.warns(UserWarning, match=r"no NumPy form: the constraint HardConstraint .* exported alone"):
         report = solution.export(tmp_path / "out")
     assert report["numpy_difference"] is None
@@ -242,14 +241,6 @@ def test_only_an_earlier_export_is_replaced_and_only_when_asked(tmp_path):
     with pytest.raises(prism.InputError, match=r"holds model.json, which is no part of an export"):
         solution.export(tmp_path / "model", force=True)
     assert storage.read_directory(tmp_path / "model") == before
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """What `prism solve` leaves of a solution."""
-    run, options = tmp_path_factory.mktemp("runs") / "run", SolveOptions(family="sine-gordon", dim=6, steps=1)
-    artifacts.save(solution_of(options.build_family()), run / "model", options.config())
-    return run
 
 
 def test_the_command(finished, capsys):
