@@ -143,6 +143,15 @@ def test_a_damaged_checkpoint_is_replaced_when_its_step_is_reached_again(tmp_pat
     assert_resumes_at(checkpoints, 2)
 
 
+def test_files_of_others_in_its_place_stay(tmp_path):
+    place = checkpoint(tmp_path, 2)
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        saved(tmp_path, 2)
+    assert (place / "notes.txt").read_text() == "mine"
+
+
 def test_an_incomplete_directory_is_ignored_and_then_removed(tmp_path):
     checkpoints = saved(tmp_path, 1)
     leftover = tmp_path / ".incomplete-step-000000000002-abc"

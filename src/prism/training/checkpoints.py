@@ -45,11 +45,10 @@ class Checkpoints:
             encoded_record = json.dumps(record, indent=2).encode() + b"\n"
         except (TypeError, ValueError) as error:
             raise InputError(f"the record cannot be written as JSON ({error}): use plain values") from error
+        path = self.directory / f"step-{step:012d}"
         storage.remove_incomplete(self.directory)
-        storage.write_directory(
-            self.directory / f"step-{step:012d}",
-            {STATE_FILE: pack_arrays(state), RECORD_FILE: encoded_record},
-        )
+        _remove_remains(path)
+        storage.write_directory(path, {STATE_FILE: pack_arrays(state), RECORD_FILE: encoded_record})
         earlier = [path for path in self._newest_first() if _step(path) < step]
         for path in earlier[self.keep - 1 :]:
             storage.remove_directory(path)
@@ -79,6 +78,13 @@ class Checkpoints:
 
 def _step(path: Path) -> int:
     return int(path.name.removeprefix("step-"))
+
+
+def _remove_remains(path: Path) -> None:
+    """A checkpoint that has lost its manifest, and so can be read by nobody, makes room for a new one of its step."""
+    names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if names and names <= {STATE_FILE, RECORD_FILE}:
+        storage.remove_directory(path)
 
 
 def _load(path: Path, template: State) -> tuple[State, dict[str, Any]]:

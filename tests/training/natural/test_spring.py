@@ -16,7 +16,7 @@ from prism.networks.modulation import NONE
 from prism.objective.batches import Batch, Sampling
 from prism.objective.rows import Objective, Slopes
 from prism.solution.evaluation import evaluate
-from prism.solving.preparation import prepare, state_shapes
+from prism.solving.preparation import first_state, state_shapes
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.natural.spring import MOST_DAMPING, REVIEW_EVERY, Spring, SpringState
@@ -187,8 +187,8 @@ def test_spring_learns_a_family():
     settings = Settings.choose(
         family, architecture=Architecture(16, 8, 2, 6, 1, lift_bias=1.0), sampling=Sampling(80, 80)
     )
-    program, state = prepare(family, settings)
-    state, _ = program(state, 300, 300.0)
+    start = first_state(family, settings)
+    state, _ = Program.compile(start, settings.optimiser)(start, 300, 300.0)
     assert int(state.skipped) == 0
     skill = evaluate(state.model, family, KEY, 1_000).skill
     assert skill is not None
