@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.numerics.compilation import MOST_BYTES, _make_room, cache_directory
+from prism.numerics.compilation import MOST_BYTES, PROGRAMS, _make_room, cache_directory
 
 PROGRAM = """
 import json, sys
@@ -39,9 +39,9 @@ def test_a_second_process_finds_what_the_first_compiled_even_after_damage(tmp_pa
     cache = str(tmp_path / "cache")
     first = run(PRISM_CACHE_DIR=cache)
     assert first["hits"] == 0
-    assert first["place"] == cache
+    assert first["place"] == f"{cache}/{PROGRAMS}"
     assert run(PRISM_CACHE_DIR=cache)["hits"] > 0
-    for file in Path(cache).iterdir():
+    for file in Path(cache, PROGRAMS).iterdir():
         file.write_bytes(file.read_bytes()[:-20] + b"x" * 20)
     damaged = run(PRISM_CACHE_DIR=cache)
     assert damaged["value"] == first["value"]
@@ -80,9 +80,10 @@ def test_the_default_is_in_the_users_home():
 
 def test_the_oldest_programs_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr("prism.numerics.compilation.MOST_BYTES", 250)
+    (tmp_path / "thesis.tex").write_bytes(bytes(1_000))
     for number in range(4):
-        (tmp_path / f"program-{number}").write_bytes(bytes(100))
-        os.utime(tmp_path / f"program-{number}", (number, number))
+        (tmp_path / f"jit_{number}-cache").write_bytes(bytes(100))
+        os.utime(tmp_path / f"jit_{number}-cache", (number, number))
     _make_room(tmp_path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["program-2", "program-3"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["jit_2-cache", "jit_3-cache", "thesis.tex"]
     assert MOST_BYTES == 2**30

@@ -181,7 +181,7 @@ def _add_solve(commands) -> None:
     )
     method.add_argument("--loss", metavar="L", help="shared (default) or independent")
     method.add_argument(
-        "--slopes", metavar="S", help="∇ₓr in Adam's loss: off (default), whole, or N random directions"
+        "--slopes", metavar="S", help="∇ₓr in the loss: off (default), N random directions, or whole (adam alone)"
     )
     method.add_argument("--optimiser", metavar="O", help="spring (default: natural gradient) or adam")
     method.add_argument("--rate", type=float, metavar="R", help="first rate (default: spring 0.5, adam 1e-3)")

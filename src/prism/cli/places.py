@@ -15,7 +15,7 @@ from prism.files.marks import Layout
 from prism.files.outputs import OutputFile, ResultDirectory, reserved
 from prism.reporting.records import MODEL_FILES, RUN, RunDirectory
 
-TUNING = Layout("tuning", (r"tuning\.json", MODEL_FILES))
+TUNING = Layout("tuning", (r"tuning\.json", r"trust\.json", MODEL_FILES), whole=("model",))
 INVERSION = Layout("inversion", (r"result\.json", r"plots/likelihood-\d+\.png"))
 STUDY = Layout("study", (r"results\.json", r"table\.md", r"figure\.png"))
 
@@ -31,6 +31,10 @@ def for_solve(options: argparse.Namespace) -> Iterator[RunDirectory]:
     """--resume DIR, --out DIR, or a fresh name under runs/."""
     if options.resume is not None and options.out is not None:
         raise InputError("--resume and --out exclude each other: a resumed run goes on in its own directory")
+    if options.resume is not None and options.force:
+        raise InputError(
+            "--resume and --force exclude each other: go on with a run, or replace it (--out DIR --force)"
+        )
     if options.resume is None:
         path = Path(options.out or _fresh_name(options))
         with reserved(path):

@@ -42,7 +42,8 @@ def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool)
     """Solve and leave everything in the directory; returns the exit code."""
     chosen = task.options
     say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
-    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume), check=False)
+    record, own_space = Record(directory, chosen.config(), resume), not chosen.bounds and chosen.space is None
+    outcome = execute(task.family, task.settings, task.budget, record, check=not own_space)
     if outcome.interrupted_by is not None:
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from prism.cli.loading import parse_mu, read_run, solution_of
+from prism.cli.places import TUNING
 from prism.cli.speech import answer, say
 from prism.files.storage import write_file
 from prism.reporting.records import RUN
@@ -47,7 +48,7 @@ def kept_calibration(path: Path, solution: Solution) -> Calibration:
 def keep(file: Path, content: dict[str, object]) -> None:
     """Write the calibration beside the model, over an earlier one of the run's own; where that fails, say so."""
     try:
-        ours = RUN.holds(file.parent)
+        ours = RUN.holds(file.parent) or TUNING.holds(file.parent)
         write_file(file, (json.dumps(content) + "\n").encode(), replace=ours)
     except OSError as error:
         say(f"the calibration is not kept in {file}: {error.strerror or error}")

@@ -94,7 +94,7 @@ class Dense(Directions):
 class Spanned(Directions):
     """All of R^m as a lift A (m × h) sees it at a point y: n mixtures of an orthonormal basis Q of A's columns, then
 
-        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random unit vector orthogonal to A and to y,
+        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random vector orthogonal to A and to y,
 
     along both of which the lifted network changes through the point alone, while a constraint may change along either.
     With AᵀA = CᵀC, Q = A C⁻¹ is formed only where vectors are asked for. Where directions are mapped by S
@@ -105,7 +105,7 @@ class Spanned(Directions):
     inverse: Float[Array, "width width"]
     mix: Float[Array, "*batch n width"]
     normal: Float[Array, "m"]
-    """The normal vector of which f is the part orthogonal to A and y, brought to length one."""
+    """The normal vector of which f is the part orthogonal to A and y, brought to length one (for an A of full rank)."""
     y: Point
     stretch: Float[Array, "..."] | None = None
 
@@ -167,11 +167,17 @@ class Spanned(Directions):
         return jnp.where(there, jnp.sqrt(jnp.where(there, squared, 1.0)), 0.0)
 
     def _normal_parts(self) -> tuple[Float[Array, "width"], Scalar, Scalar]:
-        """Qᵀ n and e·n of the normal vector n, and the length of what is left of it."""
+        """Qᵀ n and e·n of the normal vector n, and by what to divide the rest of it.
+
+        That is its length, or less where columns of A lie in the span of others: f stands for their dimensions too.
+        """
         in_basis = self._in_basis(self.normal)
         on_point = (self.normal @ self.y - in_basis @ self.along) / jnp.maximum(self.distance, 1e-30)
         squared = jnp.sum(self.normal * self.normal) - jnp.sum(in_basis * in_basis) - on_point * on_point
-        return in_basis, on_point, jnp.sqrt(jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
+        dimension, width = self.lift.shape
+        rank = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse)
+        share = (dimension - 1 - width) / (dimension - 1 - rank)
+        return in_basis, on_point, jnp.sqrt(share * jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
 
     def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "width"]:
         """Qᵀ v."""
@@ -196,7 +202,7 @@ class Spanned(Directions):
 
 
 class View(eqx.Module):
-    """What the network sees of the space at a point: the rows of the lift for the space coordinates, and those."""
+    """What the network sees of the space at a point: the space rows of the lift's matrix, and the space coordinates."""
 
     weight: Float[Array, "d width"]
     x: Point
@@ -212,7 +218,7 @@ class Draw(eqx.Module):
 
     @abc.abstractmethod
     def at(self, view: View | None) -> "Decomposition":
-        """The decomposition where the network sees the space so; without a network None."""
+        """Directions and weights for a network with this view of the space; None where there is no network."""
 
 
 class Decomposition(Draw):

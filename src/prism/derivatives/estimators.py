@@ -27,7 +27,11 @@ from prism.shapes import Key
 
 
 class Estimator(eqx.Module):
-    """A law of directions."""
+    """A law of directions: how derivatives are taken.
+
+    `draw` gives directions and weights whose rank-one terms sum, exactly or in the mean, to an isotropic tensor. With
+    `shared=True` one draw serves all points of a batch, else each point has its own; `count` is how many directions.
+    """
 
     shared = False
     """Whether one draw of directions serves the whole batch, or each point has its own."""
@@ -52,7 +56,7 @@ class Estimator(eqx.Module):
         return self.law(order, dimension, width, child(key, Purpose.DIRECTIONS))
 
     def decompose(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
-        """A draw and what it is at once, for a bare tensor or where the network sees the space so."""
+        """`draw`, and then `at` this view: directions and weights for a network, or for a bare tensor."""
         return self.draw(order, dimension, 0 if view is None else view.width, key).at(view)
 
 

@@ -53,7 +53,7 @@ class Operator(eqx.Module):
     """The order of the isotropic tensor whose directions the estimator draws for it; None where it has its own."""
     linear: ClassVar[bool] = True
     """Whether it reads the weighted sum over directions alone, so that its coefficient may be collapsed."""
-    fixed: ClassVar[bool] = True
+    fixed: ClassVar[bool] = False
     """Whether its directions are the same at every x and μ (for one draw)."""
 
     @property
@@ -82,6 +82,7 @@ class Isotropic(Operator):
     """An operator whose tensor is isotropic in space: the estimator's directions as they are."""
 
     isotropic_order: ClassVar[int]
+    fixed = True
 
     def shares_directions(self, other: Operator) -> bool:
         return isinstance(other, Isotropic) and other.isotropic_order == self.isotropic_order
@@ -131,7 +132,6 @@ class WeightedTrace(Operator):
     sigma: Callable[[Point, Named], Point]
 
     isotropic_order = 2
-    fixed = False
 
     @property
     def order(self) -> int:
@@ -181,8 +181,6 @@ class Directional(OwnDirections):
 
     velocity: Callable[[Point, Named], Point]
 
-    fixed = False
-
     @property
     def order(self) -> int:
         return 1
@@ -203,6 +201,8 @@ class Partial(OwnDirections):
     """∂ᴷu/∂x_{a}∂x_{b}...: `Partial(0, 0, 0, 1)` is u_xxxy. Exact under every estimator, by polarisation."""
 
     axes: tuple[int, ...] = eqx.field(static=True)
+
+    fixed = True
 
     def __init__(self, *axes: int):
         self.axes = tuple(sorted(axes))
@@ -236,6 +236,8 @@ class TimeDerivative(OwnDirections):
     """∂ᵏu/∂tᵏ on a TimeCylinder, whose last coordinate is time."""
 
     times: int = eqx.field(static=True, default=1)
+
+    fixed = True
 
     def __check_init__(self):
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:

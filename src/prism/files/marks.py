@@ -34,10 +34,12 @@ def read_mark(directory: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Layout:
-    """What one kind of result consists of: regular expressions of its files' paths in the directory."""
+    """What one kind of result consists of: regular expressions of its files' paths in the directory, and patterns of
+    the directories in it that are replaced as a whole."""
 
     kind: str
     files: tuple[str, ...]
+    whole: tuple[str, ...] = ()
 
     def holds(self, directory: Path) -> bool:
         """Whether the directory bears the mark of this kind."""
@@ -55,6 +57,14 @@ class Layout:
             raise UnusableOutput(f"cannot write to {directory}: it holds something else than a {self.kind} ({used[0]})")
         if used and not replace:
             raise UnusableOutput(f"{directory} is in use", replaceable=True)
+        self.check_whole(directory)
+
+    def check_whole(self, directory: Path) -> None:
+        """Refuse files of others in the directories that will be replaced as a whole."""
+        for stored in (path for pattern in self.whole for path in directory.glob(pattern) if path.is_dir()):
+            for entry in stored.iterdir():
+                if not self.owns(entry.relative_to(directory)):
+                    raise UnusableOutput(f"{stored} holds {entry.name}, which no {self.kind} wrote")
 
     def claim(self, directory: Path) -> None:
         """Mark a directory that is free, before anything else is written, and clear a marked one."""

@@ -1,7 +1,7 @@
 """The network  N(x; μ) = amplitude · (Manifold(z; μ) + q(μ)·z_affine),  z = Lift(x).
 
 The last channels of the lift skip the nonlinearity: with the weights q(μ) of the generator they make an affine part
-a(μ) + b(μ)·x, whose slope moves with μ in the span of a few learned directions.
+a(μ) + b(μ)·x, whose gradient b(μ) moves with μ in the span of a few learned directions.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,12 @@ from prism.shapes import Key, Parameter, Point, Scalar
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes and settings; the defaults are the paper's, section 5.1: 4 layers of 128, a generator of 3 layers."""
+    """Sizes and settings of a network; the defaults are the paper's, section 5.1.
+
+    `lift_width` channels of the lift, then `depth` activated layers in all, those behind the lift of `width`;
+    `generator_depth` layers of `generator_width` make γ and β of μ, as `modulation` says; `affine` channels of the lift
+    skip the nonlinearity.
+    """
 
     lift_width: int = 128
     width: int = 128

@@ -14,6 +14,8 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 VARIABLE, OFF = "PRISM_CACHE_DIR", "off"
+PROGRAMS = "compiled-programs"
+"""The directory inside that place that is ours alone."""
 MOST_BYTES = 2**30
 """What the cache may hold; the programs that were not used for longest go first."""
 CompilerOptions = Mapping[str, bool | int | str]
@@ -31,6 +33,7 @@ def keep_programs(environment: Mapping[str, str] = os.environ) -> None:
     if place is None or theirs is not None:
         return
     try:
+        place = place / PROGRAMS
         place.mkdir(parents=True, exist_ok=True)
         _make_room(place)
     except OSError:
@@ -55,8 +58,8 @@ def cache_directory(environment: Mapping[str, str]) -> Path | None:
 
 
 def _make_room(place: Path) -> None:
-    """Remove the files that were not touched for longest until the rest is within bounds."""
-    files = [(entry.stat(), entry) for entry in place.iterdir() if entry.is_file()]
+    """Remove the programs that were not used for longest until the rest is within bounds, and nothing else."""
+    files = [(entry.stat(), entry) for entry in place.glob("jit_*-cache") if entry.is_file()]
     total = sum(status.st_size for status, _ in files)
     for status, entry in sorted(files, key=lambda file: file[0].st_mtime):
         if total <= MOST_BYTES:

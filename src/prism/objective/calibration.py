@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
-from prism.objective.batches import Batch, Sampling, draw_batch
+from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.rows import Objective
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Family
@@ -27,9 +27,15 @@ def constant_batch(family: Family, estimator: Estimator, sampling: Sampling, key
     return draw_batch(family, estimator, sampling, 1, False, key)
 
 
-def constant_rows(family: Family, batch: Batch, value: Scalar) -> Float[Array, "N"]:
-    """The residual, in its own units, of N = value at every pair of a constant's batch."""
-    return batch.over_pairs(lambda x, mu, draws: constant_residual(family, draws, x, mu, value), batch.draws)
+def constant_rows(family: Family, batch: Batch, value: Scalar, draws: Draws | None = None) -> Float[Array, "N"]:
+    """The residual, in its own units, of N = value at every pair of a constant's batch, along its draw or another."""
+    at = lambda x, mu, drawn: constant_residual(family, drawn, x, mu, value)
+    return batch.over_pairs(at, batch.draws if draws is None else draws)
+
+
+def constant_response(family: Family, batch: Batch) -> tuple[Float[Array, "N"], Float[Array, "N"]]:
+    """The residual of N = 0 at every pair, and how it changes with the constant."""
+    return jax.jvp(lambda value: constant_rows(family, batch, value), (jnp.zeros(()),), (jnp.ones(()),))
 
 
 def residual_scale(family: Family, batch: Batch) -> Scalar:
@@ -48,8 +54,7 @@ def calibrate(model: Model, objective: Objective, key: Key) -> tuple[Model, Obje
     family, sampling = objective.family, objective.sampling
     few = sampling.with_points(min(sampling.points, CALIBRATION_POINTS))
     batch, zero = constant_batch(family, objective.estimator, few, key), jnp.zeros(())
-    respond = lambda value: constant_rows(family, batch, value)
-    at_zero, response = jax.jvp(respond, (zero,), (jnp.ones(()),))
+    at_zero, response = constant_response(family, batch)
     size, gain = root_mean_square(at_zero), root_mean_square(response)
     scale = jnp.where(size > 0, size, 1.0)
     amplitude = jnp.where(gain > 0, scale / gain, 1.0)
@@ -64,11 +69,11 @@ def calibrate(model: Model, objective: Objective, key: Key) -> tuple[Model, Obje
 
 
 def condition_scale(family: Family, conditions: Sequence[tuple[Condition, Target]], amplitude: Scalar) -> Scalar:
-    """The largest of amplitude and √weight |u − g| of N = 0 at the targets of each condition."""
+    """The largest of amplitude and |u − g| of N = 0 at the targets of each condition."""
     misses = [jnp.ravel(amplitude)]
-    for condition, targets in conditions:
+    for _, targets in conditions:
         miss = lambda t: constrained_value(family, jnp.zeros(()), t.x, t.mu) - t.value
-        misses.append(condition.weight**0.5 * jax.vmap(miss)(targets))
+        misses.append(jax.vmap(miss)(targets))
     return jnp.max(jnp.abs(jnp.concatenate(misses)))
 
 

@@ -1,14 +1,14 @@
-"""Which estimator suits a family where nothing is said: one rule, measured in docs/choosing.md."""
+"""Which estimator suits a family where nothing is said: a part of the rule of `solving/settings.py`."""
 
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram
 from prism.problem.family import Family
 
 SAMPLED_DIRECTIONS = 16
 """Directions that a sampled estimator draws per point."""
-CHEAP_EXACT = {True: 128, False: 16}
+NATURAL_EXACT_UP_TO, FIRST_ORDER_EXACT_UP_TO = 128, 16
 """Dimensions up to which every direction is cheap, for a natural gradient and for a first-order optimiser."""
-MOST_CURVED = 2_000
-"""Dimensions up to which the curvature of a solution shows beside its slope, and a wide lift pays."""
+WIDE_LIFT_UP_TO = 2_000
+"""Dimensions up to which the curvature of a solution shows beside its linear part, and a wide lift pays."""
 
 
 def suited_estimator(family: Family, natural: bool = True) -> Estimator:
@@ -18,9 +18,9 @@ def suited_estimator(family: Family, natural: bool = True) -> Estimator:
     For judging a solution the natural one is right: it has the least variance.
     """
     if natural and family.constraint().radial and is_second_order(family):
-        return Gram(SAMPLED_DIRECTIONS) if is_curved(family) else Gram()
-    few = family.domain.dimension <= CHEAP_EXACT[natural]
-    return Exact() if few else Coordinates(SAMPLED_DIRECTIONS)
+        return Gram(SAMPLED_DIRECTIONS) if needs_wide_lift(family) else Gram()
+    exact_up_to = NATURAL_EXACT_UP_TO if natural else FIRST_ORDER_EXACT_UP_TO
+    return Exact() if family.domain.dimension <= exact_up_to else Coordinates(SAMPLED_DIRECTIONS)
 
 
 def is_second_order(family: Family) -> bool:
@@ -28,6 +28,6 @@ def is_second_order(family: Family) -> bool:
     return all(term.isotropic_order == 2 for term in family.terms.values())
 
 
-def is_curved(family: Family) -> bool:
-    """Whether the solution's quadratic form, of rank d, both shows and needs a wide lift."""
-    return CHEAP_EXACT[True] < family.domain.dimension <= MOST_CURVED
+def needs_wide_lift(family: Family) -> bool:
+    """Whether the dimension is one where the solution's quadratic form, of rank d, shows and a wide lift pays."""
+    return NATURAL_EXACT_UP_TO < family.domain.dimension <= WIDE_LIFT_UP_TO

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition
-from prism.derivatives.estimators import Coordinates, Estimator, Exact
+from prism.derivatives.estimators import Gaussian
 from prism.derivatives.operators import Operator
 from prism.derivatives.taylor import Jet, constant_jet, point_jet, polynomial_jet
 from prism.errors import InputError
@@ -141,8 +141,7 @@ def _look(family: Family, key: Key) -> tuple[Parameter, Scalar | None, Vector, F
     """
     x, mu = sample_pair(family, key)
     prescribed = [condition for condition in family.conditions.values() if condition.at_every_parameter]
-    estimator: Estimator = Coordinates(2) if family.domain.dimension > 1 else Exact()
-    draws = draw_directions(family, estimator, place_at(family, x, mu, None), child(key, Purpose.DIRECTIONS))
+    draws = draw_directions(family, Gaussian(2), place_at(family, x, mu, None), child(key, Purpose.DIRECTIONS))
 
     def at(m: Parameter) -> Vector:
         place = place_at(family, x, m, None)

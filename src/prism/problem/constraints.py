@@ -22,7 +22,7 @@ Field = Callable[[Point, Named], Scalar]
 
 
 class Constraint(eqx.Module):
-    """What every candidate u satisfies by its form."""
+    """What every candidate u satisfies by its form: `apply` makes the jet of u of the jet of the network N."""
 
     radial: ClassVar[bool] = False
     """Whether it knows x through |x|² alone, so that directions need no more than their products with x."""

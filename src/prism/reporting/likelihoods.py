@@ -10,7 +10,7 @@ GREY, RED = "#888888", "#c44e52"
 
 
 def likelihoods(estimate: Estimate) -> Figure:
-    """One panel a parameter: Λ with the others re-fitted, its threshold, and the interval shaded."""
+    """One panel per parameter: Λ with the others re-fitted, its threshold, and the interval shaded."""
     figure = Figure(figsize=(5.0 * len(estimate.parameters), 3.8), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(estimate.parameters)))
     for panel, (name, parameter) in zip(panels, estimate.parameters.items(), strict=True):

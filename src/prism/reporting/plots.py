@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from prism.files.storage import write_file
 from prism.objective.residuals import solution_value
-from prism.problem.domains import Ball, Domain, TimeCylinder
+from prism.problem.domains import Domain
 from prism.solution.evaluation import Evaluation
 from prism.solution.solution import Solution
 
@@ -124,16 +124,16 @@ def slice_axes(domain: Domain) -> dict[str, tuple[Axis, Axis]]:
     """The slices that are shown: (x₁, x₂), and before it (x₁, t) where there is time."""
     low, high = domain.bounds
     first, second = (Axis(index, low, high, f"$x_{index + 1}$") for index in (0, 1))
-    if not isinstance(domain, TimeCylinder):
+    if domain.time_horizon is None:
         return {"slice": (first, second)} if domain.dimension > 1 else {}
-    time = Axis(domain.coordinates - 1, 0.0, domain.horizon, "$t$")
+    time = Axis(domain.coordinates - 1, 0.0, domain.time_horizon, "$t$")
     return {"slice": (first, time)} | ({"space_slice": (first, second)} if domain.dimension > 1 else {})
 
 
 def _shown_parameters(solution: Solution) -> list[Array]:
     """The middle μ; with time the ends of the box too, between which a solution runs slow and fast."""
     space = solution.family.parameters
-    if not isinstance(solution.family.domain, TimeCylinder):
+    if solution.family.domain.time_horizon is None:
         return [space.middle()]
     return [jnp.asarray(space.lows, float), space.middle(), jnp.asarray(space.highs, float)]
 
@@ -157,8 +157,8 @@ def _slice_values(solution: Solution, mu: Array, across: Axis, up: Axis) -> tupl
 
     predicted, exact = values(solution, jnp.asarray(grid, dtype=float))
     outside = np.zeros(len(grid), bool)
-    if isinstance(domain, Ball):
-        outside = np.sum(grid**2, axis=1) > domain.radius**2
+    if domain.ball_radius is not None:
+        outside = np.sum(grid**2, axis=1) > domain.ball_radius**2
     clear = lambda column: np.where(outside, np.nan, np.asarray(column)).reshape(size, size)
     return clear(predicted), clear(exact)
 

@@ -1,4 +1,4 @@
-"""The bar on standard error: how far, loss, error, steps a second, time left."""
+"""The bar on standard error: how far, loss, error, steps per second, time left."""
 
 import sys
 

@@ -17,6 +17,7 @@ from prism.files.outputs import check_directory
 from prism.files.storage import MANIFEST, write_file
 
 MODEL_FILES = r"model/(manifest\.json|model\.json|model\.safetensors)"
+STEP = f"step-{'[0-9]' * 12}"
 RUN = Layout(
     "run",
     (
@@ -26,8 +27,8 @@ RUN = Layout(
         r"checkpoints/step-\d{12}/(manifest\.json|record\.json|state\.safetensors)",
         MODEL_FILES,
     ),
+    whole=("model", f"checkpoints/{STEP}"),
 )
-STEP = f"step-{'[0-9]' * 12}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class RunDirectory:
             raise InputError(
                 f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
             )
-        directory._check_stored()
+        directory._check_whole()
         return directory
 
     def begin(self, config: Mapping[str, object], resume: bool) -> None:
@@ -78,15 +79,15 @@ class RunDirectory:
                 f"{path} holds a config.json, but neither the mark of a run ({MARK}) nor a checkpoint; "
                 "start a new run in another --out"
             )
-        directory._check_stored()
+        directory._check_whole()
         return directory
 
-    def _check_stored(self) -> None:
+    def _check_whole(self) -> None:
         """Refuse files of others in the directories that the run will replace as a whole."""
-        for stored in (self.model, *self.checkpoints.glob(STEP)):
-            for entry in stored.iterdir() if stored.is_dir() else []:
-                if not RUN.owns(entry.relative_to(self.path)):
-                    raise InputError(f"{stored} holds {entry.name}, which no run wrote; move it elsewhere first")
+        try:
+            RUN.check_whole(self.path)
+        except UnusableOutput as error:
+            raise InputError(f"{error.complaint}; move it elsewhere first") from error
 
     @property
     def checkpoints(self) -> Path:

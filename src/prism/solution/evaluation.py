@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
-from prism.numerics.chunks import map_chunks
+from prism.numerics.chunks import chunk_size, map_chunks
 from prism.numerics.keys import Purpose, child, item, items
 from prism.objective.residuals import solution_value
 from prism.problem.family import Family
@@ -188,8 +188,8 @@ def _errors(model: Model, family: Family, parameters: Array, keys: Array) -> Arr
 
 
 def _stream(model: Model, family: Family, parameters: Array, key: Key, count: int) -> Iterator[Sample]:
-    """The sample in chunks that hold at most a few tens of millions of coordinates."""
-    chunk = max(1, min(count, 2_000_000 // family.domain.coordinates, 2_000))
+    """The sample in chunks that bound the memory."""
+    chunk = chunk_size(count, family.domain.coordinates, most=2_000)
     for number in range(math.ceil(count / chunk)):
         first = number * chunk
         yield jax.device_get(_measure(model, family, parameters, key, jnp.arange(first, first + chunk)))

@@ -66,7 +66,7 @@ def export(model: Model, family: Family, path: Path, force: bool = False) -> dic
         if not differences[name] <= TOLERANCE:
             raise PrismError(f"{name} differs by {differences[name]:.1e} of the solution's size; nothing was written")
     files[README] = _readme(model, family, DESCRIPTION in files).encode()
-    shutil.rmtree(path / "__pycache__", ignore_errors=True)  # left by an import of the earlier solution.py
+    shutil.rmtree(path / "__pycache__", ignore_errors=True)
     storage.write_directory(path, files)
     return {
         "family": type(family).__name__,
@@ -85,7 +85,8 @@ def check_place(path: Path, force: bool) -> None:
     outputs.check_directory(path)
     entries = {entry.name for entry in path.iterdir()} - {storage.LOCK} if path.is_dir() else set()
     exported = FILES & storage.stored_names(path, FILES) if entries else set()
-    if foreign := sorted(entries - exported - {"__pycache__"}):
+    compiled = {"__pycache__"} if FORWARD in exported else set()  # left by an import of the earlier solution.py
+    if foreign := sorted(entries - exported - compiled):
         raise UnusableOutput(f"{path} holds {foreign[0]}, which is no part of an export")
     if entries and not force:
         raise UnusableOutput(f"{path} is in use", replaceable=True)

@@ -3,22 +3,22 @@
 It is measured in units of the residual of N = 0, beside that of the trivial answer, the constant N that leaves least.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
-from prism.objective.batches import Sampling, draw_batch, redraw
-from prism.objective.calibration import constant_rows, root_mean_square
+from prism.objective.batches import Batch, Draws, Sampling, draw_batch, redraw
+from prism.objective.calibration import constant_response, constant_rows
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals
 from prism.problem.family import Family
-from prism.shapes import Key
+from prism.shapes import Key, Scalar
 
 PAIRS, FEWEST_PAIRS = 1_000, 32
 WORK = 2e7
@@ -58,12 +58,18 @@ def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual
 def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[Array, "3"]:
     """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
     estimator = suited_estimator(family)
-    batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
-    alone = redraw(batch, family, estimator, 1, child(key, Purpose.SECOND_DIRECTIONS))
-    respond = lambda value: constant_rows(family, alone, value)
-    at_zero, response = jax.jvp(respond, (jnp.zeros(()),), (jnp.ones(()),))
+    batch = draw_batch(family, estimator, sampling, model.lift.width, True, key)
+    alone = redraw(batch, family, estimator, 1, child(key, Purpose.WHOLE), twice=True)
+    at_zero, response = constant_response(family, alone)
     gain = jnp.sum(response * response)
     best = -jnp.sum(response * at_zero) / jnp.where(gain > 0, gain, 1.0)
-    zero = root_mean_square(at_zero)
-    trivial = jnp.minimum(root_mean_square(respond(best)), zero)
-    return jnp.stack([root_mean_square(batch_residuals(model, family, batch)), trivial, zero])
+    constant = lambda value: _size(lambda draws: constant_rows(family, alone, value, draws), alone)
+    zero = constant(jnp.zeros(()))
+    network = _size(lambda draws: batch_residuals(model, family, batch, draws), batch)
+    return jnp.stack([network, jnp.minimum(constant(best), zero), zero])
+
+
+def _size(residuals: Callable[[Draws], Float[Array, "N"]], batch: Batch) -> Scalar:
+    """√ mean r·r' of two independent estimates: the variance of one would be added to its square."""
+    assert batch.second_draws is not None
+    return jnp.sqrt(jnp.maximum(jnp.mean(residuals(batch.draws) * residuals(batch.second_draws)), 0.0))

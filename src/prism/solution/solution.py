@@ -60,7 +60,7 @@ class Solution(eqx.Module):
         self,
         *,
         seconds: float = 20.0,
-        parts: Sequence[Tunable] = DEFAULT_TUNABLES,
+        parts: Sequence[Tunable] | None = None,
         seed: int = 0,
         **parameters: float,
     ) -> "Solution":
@@ -69,7 +69,8 @@ class Solution(eqx.Module):
         `prism.solution.tuning.fine_tune` also gives the residuals before and after.
         """
         mu = self.family.parameters.array(**parameters)
-        return Solution(fine_tune(self.model, self.family, mu, parts, seconds, seed).model, self.family)
+        tunables = DEFAULT_TUNABLES if parts is None else parts
+        return Solution(fine_tune(self.model, self.family, mu, tunables, seconds, seed).model, self.family)
 
     def save(self, path: str | Path, problem: Mapping[str, object] | None = None) -> None:
         """Write it as a directory, for `prism.load`; `problem` tells how to build its family again."""

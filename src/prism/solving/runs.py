@@ -89,7 +89,8 @@ def execute(
 ) -> Outcome:
     """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so.
 
-    `check` tries the family first, for mistakes that a user's own may have; the catalogue's are tested.
+    `check` tries the family first, for mistakes that a user's own family or parameters may have; the catalogue's are
+    tested.
     """
     begun = time.perf_counter()
     keep_programs()
@@ -183,7 +184,10 @@ def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
             saved = older
         if saved is None:
             return state
-        tried.add(int(saved[0].step))
+        step = int(saved[0].step)
+        tried.add(step)
+        if run.checkpoints is not None:
+            run.checkpoints.discard_after(step)
         return saved[0]
 
     return restore
@@ -278,6 +282,6 @@ def solve(
         seed=seed,
     )
     outcome = execute(family, settings, Budget(steps, minutes), show=progress)
-    if progress:
-        print("\n".join(outcome.describe()), file=sys.stderr)
+    for line in outcome.describe() if progress else []:
+        print(line, file=sys.stderr)
     return outcome.solution

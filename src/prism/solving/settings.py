@@ -1,4 +1,7 @@
-"""How a family is solved, and what is chosen where nothing is said: one rule, measured in docs/choosing.md."""
+"""How a family is solved, and what is chosen where nothing is said: one rule, measured in docs/choosing.md.
+
+The estimator's part of it is in `objective/estimation.py`, for judging a solution needs it too.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +12,7 @@ from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
-from prism.objective.estimation import CHEAP_EXACT, is_curved, is_second_order, suited_estimator
+from prism.objective.estimation import NATURAL_EXACT_UP_TO, is_second_order, needs_wide_lift, suited_estimator
 from prism.objective.rows import Slopes
 from prism.problem.checks import check_declarations
 from prism.problem.family import Family
@@ -98,7 +101,7 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
             clocks=fastest_rate(family),
             linear_lift=True,
         )
-    lift_width = 512 if is_curved(family) else 256 if family.domain.dimension <= CHEAP_EXACT[True] else 64
+    lift_width = 512 if needs_wide_lift(family) else 256 if family.domain.dimension <= NATURAL_EXACT_UP_TO else 64
     return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
 
 

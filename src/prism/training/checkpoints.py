@@ -71,6 +71,12 @@ class Checkpoints:
                 warnings.warn(f"checkpoint {path} is damaged ({error}); using the previous one", stacklevel=2)
         return None
 
+    def discard_after(self, step: int) -> None:
+        """Remove the checkpoints of later steps: a run that goes on from this one must not be resumed from those."""
+        for path in self._newest_first():
+            if _step(path) > step:
+                storage.remove_directory(path)
+
     def _newest_first(self) -> list[Path]:
         paths = [path for path in storage.list_directories(self.directory) if STEP_NAME.fullmatch(path.name)]
         return sorted(paths, key=_step, reverse=True)

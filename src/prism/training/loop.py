@@ -35,11 +35,13 @@ class Budget:
     def __post_init__(self):
         given = [value for value in (self.steps, self.minutes, self.seconds_of_steps) if value is not None]
         if len(given) != 1:
-            raise InputError("give either steps or minutes, one of the two")
+            raise InputError("give one of steps, minutes and seconds_of_steps")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps={self.steps} does nothing; give 1 or more")
-        if self.steps is None and not 0.0 < given[0] < math.inf:
-            raise InputError(f"minutes={given[0]:g} does nothing; give a positive number")
+        for name in ("minutes", "seconds_of_steps"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < math.inf:
+                raise InputError(f"{name}={value:g} does nothing; give a positive number")
 
     def after(self, seconds: float) -> "Budget":
         """The same budget, once so many seconds have gone into the preparation."""
@@ -47,9 +49,16 @@ class Budget:
             return self
         return Budget(minutes=(seconds + self.seconds_of_steps) / 60.0)
 
+    @property
+    def seconds(self) -> float:
+        """Of training with its compilation; seconds of steps alone are known `after` the preparation."""
+        if self.minutes is None:
+            raise AssertionError("a budget of steps has no seconds, and one of seconds_of_steps none before `after`")
+        return 60.0 * self.minutes
+
     def fraction(self, step: int, seconds: float) -> float:
         """How much of it is spent."""
-        return min(1.0, step / self.steps if self.steps else seconds / (60.0 * (self.minutes or 1.0)))
+        return min(1.0, step / self.steps if self.steps else seconds / self.seconds)
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) ->
     count = 1 if per_step is None else max(1, round(CHUNK_SECONDS / per_step))
     if budget.steps is not None:
         return min(count, budget.steps - step)
-    remaining = 60.0 * (budget.minutes or 0.0) - seconds
+    remaining = budget.seconds - seconds
     if per_step is None:
         return 1 if remaining > 0 else 0
     # Never more than half of what is left, so that a machine slower than expected hardly oversteps the end.
@@ -108,7 +117,7 @@ def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) 
     """The step at which the rate reaches zero: known, or predicted from the speed so far."""
     if budget.steps is not None:
         return float(budget.steps)
-    remaining = 60.0 * (budget.minutes or 0.0) - seconds
+    remaining = budget.seconds - seconds
     return step + max(1.0, remaining / per_step if per_step else 1e6)
 
 

@@ -26,7 +26,8 @@ class StepInfo(eqx.Module):
 
 
 class Optimiser(eqx.Module, Generic[State]):
-    """How a model is improved."""
+    """How a model is improved: `init` makes the state before the first step, `step` takes model, state and one batch
+    and gives the improved model, the new state and what the step saw."""
 
     natural: ClassVar[bool] = False
     """Whether its steps cost N² times the number of weights, so that a small network and many points suit it."""

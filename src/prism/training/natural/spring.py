@@ -27,7 +27,7 @@ from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 from prism.training.natural.jacobian import Jacobian, Weights
-from prism.training.natural.rows import LinearRows, linear_rows
+from prism.training.natural.linear_rows import LinearRows, linear_rows
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 10

@@ -18,7 +18,7 @@ from prism.numerics.keys import items
 from prism.objective.batches import Batch, Sampling
 from prism.objective.rows import Objective, Slopes
 from prism.training.natural.jacobian import Weights
-from prism.training.natural.rows import linear_rows
+from prism.training.natural.linear_rows import linear_rows
 
 D = 6
 BALL = prism.Ball(D)
