@@ -96,11 +96,12 @@ def test_a_spent_budget_takes_no_step(monkeypatch):
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ({}, "give either steps or minutes"),
-        ({"steps": 1, "minutes": 1.0}, "give either steps or minutes"),
+        ({}, "give one of steps, minutes and seconds_of_steps"),
+        ({"steps": 1, "minutes": 1.0}, "give one of steps, minutes and seconds_of_steps"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"minutes": 0.0}, "minutes=0 does nothing"),
         ({"minutes": float("inf")}, "minutes=inf does nothing"),
+        ({"seconds_of_steps": -1.0}, "seconds_of_steps=-1 does nothing"),
     ],
     ids=str,
 )

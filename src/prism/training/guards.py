@@ -54,7 +54,7 @@ def _quantities(model: Model, objective: Objective, batch: Batch) -> tuple[dict[
 
 
 def _gradient_failure(state: TrainingState, batch: Batch) -> str:
-    gradient = eqx.filter_grad(lambda m: state.objective.loss(m, batch))(state.model)
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda m: state.objective.loss(m, batch)))(state.model)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         if not _finite(leaf):
             return f"the gradient of the loss in {jax.tree_util.keystr(path).lstrip('.')} is not finite"
