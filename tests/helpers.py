@@ -254,6 +254,22 @@ def directional(f: Callable, *vectors) -> Callable:
     return f
 
 
+def taylor_coefficients(f: Callable, order: int) -> list:
+    """f(0), f'(0), f''(0)/2!, ... of a function of one number, by nested `jax.jvp`."""
+
+    def extended(derivatives: Callable) -> Callable:
+        def longer(t):
+            values, slopes = jax.jvp(derivatives, (t,), (jnp.ones_like(t),))
+            return [*values, slopes[-1]]
+
+        return longer
+
+    derivatives = lambda t: [f(t)]
+    for _ in range(order):
+        derivatives = extended(derivatives)
+    return [value / math.factorial(k) for k, value in enumerate(derivatives(jnp.zeros(())))]
+
+
 def _trace(f: Callable, rows) -> Callable:
     """x ↦ Σ_i D²f(x)[r_i, r_i]."""
     return lambda x: jnp.sum(jax.vmap(lambda r: directional(f, r, r)(x))(rows))
@@ -283,10 +299,11 @@ def oracle(operator: Operator, domain: Domain, f: Callable, x, mu):
     raise NotImplementedError(f"give {type(operator).__name__} an oracle here")
 
 
-@eqx.filter_jit
-def samples(source: Domain | ParameterSpace, count: int, key=KEY):
+def samples(source: Domain | ParameterSpace, count: int):
     """Points of a domain or parameters of a space."""
-    return jax.vmap(source.sample)(jax.random.split(key, count))
+    # One operation at a time: random numbers take long to compile, and those of one shape are shared.
+    with jax.ensure_compile_time_eval():
+        return jax.vmap(source.sample)(jax.random.split(KEY, count))
 
 
 def uniform_distance(values) -> float:

@@ -71,9 +71,9 @@ def tensor_of(drawn, order: int):
     return jnp.sum(product, axis=0)
 
 
-def tensors(estimator, order: int, count: int = 5_000) -> np.ndarray:
+def tensors(estimator, order: int, count: int = 5_000, view: View = VIEW) -> np.ndarray:
     """Of so many draws."""
-    draw = lambda key: tensor_of(estimator.decompose(order, D, key, VIEW), order)
+    draw = lambda key: tensor_of(estimator.decompose(order, D, key, view), order)
     return np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(KEY, count)))
 
 
@@ -91,6 +91,22 @@ def test_the_mean_tensor_is_isotropic(estimator, order):
     assert np.all(np.abs(drawn.mean(axis=0) - isotropic(order)) < 5 * error + 1e-12)
     if estimator in (Exact(), Coordinates(D)):
         assert error.max() < 1e-14
+
+
+DEGENERATE = {
+    "a channel of zeros": VIEW.weight.at[:, 1].set(0.0),
+    "two equal channels": VIEW.weight.at[:, 1].set(VIEW.weight[:, 0]),
+    "nothing but zeros": jnp.zeros_like(VIEW.weight),
+}
+
+
+@pytest.mark.parametrize("weight", DEGENERATE.values(), ids=DEGENERATE)
+def test_a_lift_of_lower_rank_leaves_gram_without_bias(weight):
+    """As lifts are at first, whose affine channels begin at zero: every entry within 5 standard errors."""
+    drawn = tensors(Gram(), 2, view=View(weight, VIEW.x))
+    error = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert error.max() < 0.1
+    assert np.all(np.abs(drawn.mean(axis=0) - isotropic(2)) < 5 * error + 1e-6)  # the jitter of a singular root
 
 
 @pytest.mark.parametrize("estimator", [Rademacher(4), Coordinates(1), Gram()], ids=name_of)

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -139,6 +140,11 @@ def test_partial_derivatives_are_the_same_under_every_estimator(case, estimator)
     assert eqx.tree_equal(decomposed(case, estimator), decomposed(case, Exact()))
 
 
+def is_drawn(case: Case, estimator) -> bool:
+    """Of the two matrices σ, the narrow one; for Gram the wide one, which alone leaves it directions of its own."""
+    return case.isotropic in (D, D + 1 if isinstance(estimator, Gram) else D - 1)
+
+
 RANDOM = {
     f"{type(domain).__name__}-{estimator}": (domain, estimator)
     for domain in (BALL, CYLINDER)
@@ -151,7 +157,7 @@ RANDOM = {
 def test_random_estimates_are_right_in_the_mean(domain, estimator):
     """The mean over many keys within 4 of its standard errors, under a fixed key; each at most 1.5 % of the value at
     the best place, so that an error of 6 % in the weights shows (d or n off by one is 20 % and more)."""
-    family = family_of([case for case in on(domain) if unbiased(case, estimator)])
+    family = family_of([case for case in on(domain) if unbiased(case, estimator) and is_drawn(case, estimator)])
     at_places = [computed(family, estimator, x, mu, KEYS) for x, mu in zip(*places(domain), strict=True)]
     for name in family.terms:
         draws, terms = np.stack([found[name] for found in at_places]), np.asarray(expected(domain)[name])
@@ -160,8 +166,10 @@ def test_random_estimates_are_right_in_the_mean(domain, estimator):
         assert np.all(np.abs(draws.mean(axis=1) - terms) < 4 * error + 1e-10 * np.abs(terms)), name
 
 
-def slopes(family: Terms, estimator, keys, outer=lambda term: term) -> tuple:
-    """The derivatives of Σ_i i·outer(term_i) by the lift's weights and by the point, for every key."""
+@functools.cache
+def slopes(domain, estimator, count: int, outer: Callable = jnp.asarray) -> tuple:
+    """The derivatives of Σ_i i·outer(term_i) by the lift's weights and by the point, for so many keys."""
+    family = family_of([case for case in on(domain) if unbiased(case, Gram()) and is_drawn(case, Gram())])
     model, (x, mu) = small_model(family.domain), (several[0] for several in places(family.domain))
 
     def total(weight, x, key):
@@ -170,22 +178,19 @@ def slopes(family: Terms, estimator, keys, outer=lambda term: term) -> tuple:
         return sum(number * outer(found[name]) for number, name in enumerate(family.terms, start=1))
 
     by_both = lambda key: jax.grad(total, (0, 1))(model.lift.weight, x, key)
-    return jax.jit(jax.vmap(by_both))(keys)
+    return jax.jit(jax.vmap(by_both))(KEYS[:count])
 
 
 def test_the_frozen_basis_of_gram_changes_no_derivative():
     """By weights and point, of a nonlinear function of every term: those of Exact."""
-    family = family_of([case for case in on(BALL) if unbiased(case, Gram()) and case.isotropic >= D])
-    found, truth = (slopes(family, estimator, KEYS[:1], jnp.sin) for estimator in (Gram(), Exact()))
+    found, truth = (slopes(BALL, estimator, 1, jnp.sin) for estimator in (Gram(), Exact()))
     for ours, theirs in zip(found, truth, strict=True):
         close(ours, theirs, 1e-9)
 
 
-@pytest.mark.parametrize("estimator", [Gram(), Gram(2)], ids=name_of)
-def test_derivatives_under_a_constraint_of_ones_own_are_right_in_the_mean(estimator):
+def test_derivatives_under_a_constraint_of_ones_own_are_right_in_the_mean():
     """By weights and point: 24 entries, each within 4 standard errors under a fixed key."""
-    family = family_of([case for case in on(CYLINDER) if unbiased(case, Gram())])
-    drawn, truth = slopes(family, estimator, KEYS[:5_000]), slopes(family, Exact(), KEYS[:1])
+    drawn, truth = slopes(CYLINDER, Gram(), 5_000), slopes(CYLINDER, Exact(), 1)
     for ours, theirs in zip(drawn, truth, strict=True):
         error = np.std(ours, axis=0) / math.sqrt(len(ours))
         assert np.max(error) < 0.1 * np.max(np.abs(theirs))

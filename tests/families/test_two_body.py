@@ -1,6 +1,5 @@
 """The two-body benchmark: its closed forms are those of autodiff, its coefficients those of the key."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,12 +32,8 @@ def test_two_body_closed_forms(family):
             "affine": (family.affine(x, mu), (1 - x @ x) * tangent),
         }
 
-    @eqx.filter_jit
-    def at_pairs():
-        x, mu = samples(family.domain, COUNT), samples(family.parameters, COUNT)
-        return jax.vmap(jax.vmap(one, in_axes=(None, 0)), in_axes=(0, None))(x, mu)
-
-    surface, pairs = at_pairs()
+    at_pairs = jax.jit(jax.vmap(jax.vmap(one, in_axes=(None, 0)), in_axes=(0, None)))
+    surface, pairs = at_pairs(samples(family.domain, COUNT), samples(family.parameters, COUNT))
     for name, (ours, theirs) in pairs.items():
         close(ours, theirs, name=name)
     # It vanishes on the boundary: 1 − |x|² at a point of the sphere is a rounding error.

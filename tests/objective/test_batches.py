@@ -20,31 +20,39 @@ MODEL = small_model(BALL)
 WIDTH = MODEL.lift.width
 
 
-@eqx.filter_jit
 def drawn(estimator, sampling: Sampling = CROSSED, key=KEY, family=FAMILY, twice: bool = False) -> Batch:
+    # One operation at a time: random numbers take long to compile, and those of one shape are shared among the tests.
     return draw_batch(family, estimator, sampling, WIDTH, twice, key)
+
+
+at_point = jax.jit(lambda draws, x, mu: residual(MODEL, FAMILY, draws, x, mu))
+at_batch = eqx.filter_jit(lambda batch: batch_residuals(MODEL, FAMILY, batch))
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, Rademacher(2, shared=True)], ids=name_of)
 def test_a_batch_is_a_loop_over_its_pairs(estimator):
-    """Directions belong to a point, the same for every μ, or to the batch; pairs come point by point."""
-    one = jax.jit(lambda draws, x, mu: residual(MODEL, FAMILY, draws, x, mu))
-    at_pair = lambda pair: residual(MODEL, FAMILY, pair.draws, pair.x, pair.mu)
+    """Directions belong to a point, the same for every μ, or to the batch."""
+    crossed = drawn(estimator, Sampling(4, 4, crossed=True))
+    paired = dataclasses.replace(crossed, crossed=False)
+    of_point = lambda i: crossed.draws if estimator.shared else jax.tree.map(lambda leaf: leaf[i], crossed.draws)
+    places = [(of_point(i), x) for i, x in enumerate(crossed.points)]
+    table = np.asarray([[at_point(draws, x, mu) for mu in crossed.parameters] for draws, x in places])
+    close(at_batch(crossed), np.ravel(table))
+    close(at_batch(paired), np.diag(table))
 
-    @eqx.filter_jit
-    def in_every_way(batch):
-        return batch_residuals(MODEL, FAMILY, batch), batch.pairs().map(at_pair), batch.pairs().vmap(at_pair)
 
-    for sampling in (CROSSED, PAIRED):
-        batch = drawn(estimator, sampling)
-        of_point = lambda i, b=batch: b.draws if estimator.shared else jax.tree.map(lambda leaf: leaf[i], b.draws)
-        several = lambda i, b=batch, s=sampling: b.parameters if s.crossed else b.parameters[i : i + 1]
-        expected = [one(of_point(i), x, mu) for i, x in enumerate(batch.points) for mu in several(i)]
-        for found in in_every_way(batch):
-            close(found, np.asarray(expected))
-        pair = batch.pairs().first()
-        close(one(pair.draws, pair.x, pair.mu), expected[0])
-        assert len(batch.pairs()) == sampling.pairs == len(expected)
+@pytest.mark.parametrize("sampling", [CROSSED, PAIRED], ids=["crossed", "paired"])
+@pytest.mark.parametrize("estimator", [Gaussian(4), Gram(2)], ids=name_of)
+def test_pairs_come_in_the_order_of_the_residuals(estimator, sampling):
+    """Point by point, each with its parameters; in chunks, at once, and the first alone."""
+    batch = drawn(estimator, sampling)
+    at = lambda pair: residual(MODEL, FAMILY, pair.draws, pair.x, pair.mu)
+    expected = at_batch(batch)
+    for found in eqx.filter_jit(lambda batch: (batch.pairs().map(at), batch.pairs().vmap(at)))(batch):
+        close(found, expected)
+    first = batch.pairs().first()
+    close(at_point(first.draws, first.x, first.mu), expected[0])
+    assert len(batch.pairs()) == sampling.pairs == len(expected)
 
 
 def test_batches_depend_on_their_key_and_stay_inside():

@@ -32,17 +32,23 @@ def raw(family, amplitude: float = 1.0, sampling: Sampling = CROSSED) -> tuple[M
     return model, Objective(family, Exact(), jnp.ones(()), sampling)
 
 
+def calibrated_loss(model: Model, aim: Objective) -> tuple[Model, jax.Array]:
+    """The model in its units, and the loss of the network that is zero, on the batch of the calibration."""
+    batch = aim.draw(model, KEY)
+
+    @eqx.filter_jit
+    def both():
+        found, calibrated = calibrate(model, aim, KEY)
+        return found, calibrated.loss(found.constant(jnp.zeros(())), batch)
+
+    return both()
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=name_of)
 def test_silence_costs_one(family):
     """The silent network has loss 1 at every dimension and in every unit; nothing else of the model changes."""
     model, aim = raw(family)
-
-    @eqx.filter_jit
-    def calibrated_loss():
-        found, calibrated = calibrate(model, aim, KEY)
-        return found, calibrated.loss(found.constant(jnp.zeros(())), aim.draw(model, KEY))
-
-    found, loss = calibrated_loss()
+    found, loss = calibrated_loss(model, aim)
     close(loss, 1.0)
     assert eqx.tree_equal((found.lift, found.manifold, found.generator), (model.lift, model.manifold, model.generator))
 
@@ -51,10 +57,11 @@ def test_the_unit_of_the_output_answers_the_silent_residual():
     """Of a linear family: the network N = amplitude changes the residual by as much as its root mean square."""
     model, aim = raw(Poisson.create(D, KEY))
 
+    batch = aim.draw(model, KEY)
+
     @eqx.filter_jit
     def responses():
         found, calibrated = calibrate(model, aim, KEY)
-        batch = aim.draw(model, KEY)
         levels = [found.constant(jnp.asarray(level)) for level in (0.0, 1.0)]
         return [calibrated.equations(network, batch, batch.draws) for network in levels]
 
@@ -74,14 +81,7 @@ def test_calibrating_again_changes_nothing():
 
 def test_both_parts_of_the_loss_start_at_one():
     model, aim = raw(AllenCahn.create(D, KEY), sampling=PAIRED)
-    aim = dataclasses.replace(aim, slopes=Slopes())
-
-    @eqx.filter_jit
-    def calibrated_loss():
-        found, calibrated = calibrate(model, aim, KEY)
-        return calibrated.loss(found.constant(jnp.zeros(())), aim.draw(model, KEY))
-
-    close(calibrated_loss(), 2.0)
+    close(calibrated_loss(model, dataclasses.replace(aim, slopes=Slopes()))[1], 2.0)
 
 
 class Conditioned(Terms):
@@ -93,18 +93,19 @@ class Conditioned(Terms):
 
 
 def test_calibration_knows_what_is_asked_for():
-    """√weight |u − g| of N = 0 where that is more than the amplitude; and units of one where nothing has a size."""
+    """|u − g| of N = 0 where that is more than the amplitude, whatever its weight; and units of one where nothing has a
+    size."""
     _, found = eqx.filter_jit(calibrate)(*raw(Conditioned(BALL, {"lap": Laplacian()})), KEY)
-    close(found.condition_scale, 6.0)
+    close(found.condition_scale, 3.0)
     assert (found.scale, found.slope_scale) == (1.0, 1.0)
 
 
 def test_the_scale_is_the_size_of_the_residual_of_nothing():
     family = FAMILIES[0]
+    batch = constant_batch(family, Exact(), CROSSED, KEY)
 
     @jax.jit
     def sizes():
-        batch = constant_batch(family, Exact(), CROSSED, KEY)
         named = jax.vmap(lambda mu: vars(family.parameters.named(mu)))(batch.parameters)
         source = lambda x, mu: family.source(x, type(family.parameters.named(jnp.ones(2)))(mu))
         sources = jax.vmap(lambda x: jax.vmap(lambda mu: source(x, mu))(named))(batch.points)

@@ -25,8 +25,8 @@ def objective(estimator, sampling=CROSSED, family=FAMILY, scale: float = 2.0, in
     return Objective(family, estimator, jnp.asarray(scale), sampling, independent)
 
 
-@eqx.filter_jit
 def drawn(aim: Objective, key=KEY) -> Batch:
+    # One operation at a time: random numbers take long to compile, and those of one shape are shared among the tests.
     return aim.draw(MODEL, key)
 
 
@@ -40,18 +40,16 @@ def test_the_bias_of_a_shared_estimate_is_its_variance(estimator):
     """E[r̂²] = r² + Var r̂ and E[r̂ r̂'] = r², within 4 standard errors under a fixed key."""
     independent, exact = objective(estimator, independent=True), objective(Exact())
 
+    batch = drawn(independent)
+
     @jax.jit
-    def truth_and_draws():
-        batch = independent.draw(MODEL, KEY)
-        truth = exact.loss(MODEL, exact.redraw(MODEL, dataclasses.replace(batch, shared=(True,)), KEY))
+    @jax.vmap
+    def draws(key):
+        rows = independent.rows(MODEL, independent.redraw(MODEL, batch, key))
+        return dataclasses.replace(rows, second=None).loss(), rows.loss(), rows.equation
 
-        def draw(key):
-            rows = independent.rows(MODEL, independent.redraw(MODEL, batch, key))
-            return dataclasses.replace(rows, second=None).loss(), rows.loss(), rows.equation
-
-        return truth, jax.vmap(draw)(items(KEY, 8_000))
-
-    truth, (once, twice, residuals) = jax.tree.map(np.asarray, truth_and_draws())
+    truth = loss_of(exact, drawn(exact))
+    once, twice, residuals = map(np.asarray, draws(items(KEY, 10_000)))
     variance = np.mean(np.var(residuals, axis=0))
     error, its_error = (losses.std() / np.sqrt(len(losses)) for losses in (once, twice))
     assert variance > 20 * error  # the bias is plainly there
@@ -97,9 +95,10 @@ def test_conditions_are_rows_of_their_own():
     family = Conditioned(BALL, {"lap": Laplacian()})
     aim = dataclasses.replace(objective(Exact(), PAIRED, family), condition_scale=jnp.asarray(3.0))
 
+    batch = drawn(aim)
+
     @jax.jit
     def parts():
-        batch = aim.draw(MODEL, KEY)
         u = lambda t: (1 - t.x @ t.x / BALL.radius**2) * MODEL.point(t.x, t.mu).value
         misses = [jax.vmap(lambda t: u(t) - t.value)(targets) for targets in batch.targets]
         return aim.rows(MODEL, batch), aim.loss(MODEL, batch), misses

@@ -174,7 +174,12 @@ def test_a_correct_family_is_solved_and_its_solution_answers():
     family = AllenCahn(BALL)
     check_family(family, KEY)
     solution = prism.solve(
-        family, steps=3, architecture=SMALL, sampling=prism.Sampling(4, 4, crossed=False), progress=False
+        family,
+        steps=3,
+        optimiser=prism.Adam(),
+        architecture=SMALL,
+        sampling=prism.Sampling(4, 4, crossed=False),
+        progress=False,
     )
     points = jax.vmap(BALL.sample)(jax.random.split(KEY, 6))
     many = solution(points, mu1=0.7, mu2=jnp.linspace(0.5, 1.5, 6))

@@ -1,12 +1,11 @@
 """Hard conditions: the closed form and JAX's derivatives say the same, and the condition holds."""
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, D, Terms, close, directional
+from helpers import KEY, D, Terms, close, taylor_coefficients
 
 from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, vanishing
 from prism.derivatives.directions import Dense, Sparse
@@ -26,39 +25,44 @@ offset = lambda x, mu: mu.mu1 * jnp.exp(x[0]) * jnp.sin(mu.mu2 * jnp.sum(x))
 network = lambda x: jnp.sin(2 * x[0] + x[3]) * jnp.exp(-x[1]) + x[2] ** 3 * x[4]
 
 
-def jet_of(f, directions, order: int, collapsed: bool) -> Jet:
-    """The jet of a function by nested autodiff."""
-    vectors = directions.dense(D)
-    lower = [
-        jax.vmap(lambda v, k=k: directional(f, *[v] * k)(X))(vectors) / math.factorial(k) for k in range(1, order + 1)
-    ]
-    top = collapse(WEIGHTS, lower.pop()) if collapsed else None
-    return Jet(f(X), tuple(lower), top, WEIGHTS)
+ORDER = 4
 
 
-@pytest.mark.parametrize("collapsed", [False, True], ids=["whole", "collapsed"])
+def jets_of(f, directions) -> dict[tuple[int, bool], Jet]:
+    """The jets of a function of every order, whole and collapsed, by nested autodiff."""
+    along = lambda v: taylor_coefficients(lambda t: f(X + t * v), ORDER)
+    _, *coefficients = jax.vmap(along)(directions.dense(D))
+    jets = {}
+    for order in range(1, ORDER + 1):
+        jets[order, False] = Jet(f(X), tuple(coefficients[:order]), None, WEIGHTS)
+        top = collapse(WEIGHTS, coefficients[order - 1])
+        jets[order, True] = Jet(f(X), tuple(coefficients[: order - 1]), top, WEIGHTS)
+    return jets
+
+
 @pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
-def test_constrained_jets_are_those_of_the_product(directions, collapsed):
-    """Closed form, derivatives by JAX, with an offset and without any: to order 4."""
+def test_constrained_jets_are_those_of_the_product(directions):
+    """Closed form, derivatives by JAX, with an offset and without any: to order 4, whole and collapsed."""
 
-    def pairs(order: int) -> dict[str, tuple[Jet, Jet]]:
-        expected = functools.partial(jet_of, directions=directions, order=order, collapsed=collapsed)
-        inner, product = expected(network), expected(lambda x: sphere(x, MU) * network(x))
-        apply = lambda constraint: constraint.apply(inner, X, MU, directions)
-        return {
-            "closed": (apply(VanishingOnSphere(RADIUS)), product),
-            "own": (apply(HardConstraint(sphere)), product),
-            "offset": (
-                apply(HardConstraint(sphere, offset)),
-                expected(lambda x: sphere(x, MU) * network(x) + offset(x, MU)),
-            ),
-            "free": (apply(Free()), inner),
+    @jax.jit
+    def pairs() -> dict:
+        inner = jets_of(network, directions)
+        product = jets_of(lambda x: sphere(x, MU) * network(x), directions)
+        shifted = jets_of(lambda x: sphere(x, MU) * network(x) + offset(x, MU), directions)
+        constraints = {
+            "closed": (VanishingOnSphere(RADIUS), product),
+            "own": (HardConstraint(sphere), product),
+            "offset": (HardConstraint(sphere, offset), shifted),
+            "free": (Free(), inner),
         }
+        apply = lambda constraint: {k: constraint.apply(jet, X, MU, directions) for k, jet in inner.items()}
+        return {name: (apply(constraint), expected) for name, (constraint, expected) in constraints.items()}
 
-    for order, by_name in jax.jit(lambda: {k: pairs(k) for k in range(1, 5)})().items():
-        for name, (found, expected) in by_name.items():
-            assert found.order == order
-            jax.tree.map(functools.partial(close, name=f"{name}, order {order}"), found, expected)
+    for name, (found, expected) in pairs().items():
+        for order, collapsed in expected:
+            jet = found[order, collapsed]
+            assert (jet.order, jet.top is not None) == (order, collapsed)
+            jax.tree.map(functools.partial(close, name=f"{name}, order {order}"), jet, expected[order, collapsed])
 
 
 @pytest.mark.parametrize("constraint", [VanishingOnSphere(RADIUS), HardConstraint(sphere)], ids=["closed", "own"])
