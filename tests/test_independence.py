@@ -32,7 +32,7 @@ from prism.solution.tuning import Tuning
 from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.studies import estimators, inversion, trust, variance
-from prism.training.natural.rows import linear_rows
+from prism.training.natural.linear_rows import linear_rows
 
 SOURCE = Path(prism.__file__).parent
 KEY = root(7)

@@ -102,7 +102,7 @@ class Spring(Optimiser[SpringState]):
         )
 
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
-        again = jnp.where(step < REVIEW_EVERY, step % 2 == 1, step % REVIEW_EVERY == 0)
+        again = jnp.where(step < REVIEW_EVERY, step % 2 == 1, step % REVIEW_EVERY == 1)
         return step - again
 
     def step(
