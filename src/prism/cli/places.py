@@ -32,9 +32,7 @@ def for_solve(options: argparse.Namespace) -> Iterator[RunDirectory]:
     if options.resume is not None and options.out is not None:
         raise InputError("--resume and --out exclude each other: a resumed run goes on in its own directory")
     if options.resume is not None and options.force:
-        raise InputError(
-            "--resume and --force exclude each other: go on with a run, or replace it (--out DIR --force)"
-        )
+        raise InputError("--resume and --force exclude each other: go on with a run, or replace it (--out DIR --force)")
     if options.resume is None:
         path = Path(options.out or _fresh_name(options))
         with reserved(path):
