@@ -25,10 +25,10 @@ demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
 test: lint docs
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2
 
 test-slow: $(INSTALLED)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	@$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check .

@@ -122,6 +122,7 @@ def test_solve_then_refuse_then_resume(tmp_path):
     assert content(out)["model/model.safetensors"] == before["model/model.safetensors"]
 
 
+@pytest.mark.slow  # a budget in minutes is a matter of the clock
 def test_a_process_keeps_its_minutes_and_reports_to_a_person(tmp_path):
     out = tmp_path / "run"
     ran = prism_process("solve", "poisson", *TINY, "--minutes", 0.25, "--out", out, "--seed", 7)
