@@ -18,6 +18,7 @@ from prism.studies.trials import (
     Trial,
     averaged,
     changed,
+    errors_in,
 )
 
 
@@ -30,17 +31,8 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
             tell(f"{name}, seed {seed}")
             trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
             report = trial.run(family, over_beta.budget(full)).report()
-            measurements.append(
-                {
-                    "modulation": name,
-                    "d": family.domain.dimension,
-                    "seed": seed,
-                    "steps": report["steps"],
-                    "relative L2": report["relative_l2"],
-                    "μ-blind": report["mu_blind_error"],
-                    "skill": report["skill"],
-                }
-            )
+            labels = {"modulation": name, "d": family.domain.dimension, "seed": seed}
+            measurements.append({**labels, **errors_in(report)})
     return measurements
 
 

@@ -20,6 +20,7 @@ from prism.studies.trials import (
     Trial,
     averaged,
     changed,
+    errors_in,
     problem,
 )
 from prism.training.loop import Budget
@@ -63,19 +64,9 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
                 tell(f"{trial.name} at {dimension:,} dimensions, seed {seed}")
                 seeded = Trial(trial.name, {**trial.choices, "seed": seed})
                 report = seeded.run(family, Budget(seconds_of_steps=seconds)).report()
-                measurements.append(
-                    {
-                        "d": dimension,
-                        "solver": trial.name,
-                        "seed": seed,
-                        "seconds": seconds,
-                        "steps": report["steps"],
-                        "seconds per step": report["seconds_per_step"],
-                        "relative L2": report["relative_l2"],
-                        "μ-blind": report["mu_blind_error"],
-                        "skill": report["skill"],
-                    }
-                )
+                labels = {"d": dimension, "solver": trial.name, "seed": seed, "seconds": seconds}
+                cost = {"steps": report["steps"], "seconds per step": report["seconds_per_step"]}
+                measurements.append({**labels, **cost, **errors_in(report)})
     return measurements
 
 

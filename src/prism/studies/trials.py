@@ -63,6 +63,12 @@ class Trial:
         return outcome
 
 
+def errors_in(report: Mapping[str, Any]) -> Measurement:
+    """Steps and errors of a finished run, under the names of the tables."""
+    names = {"steps": "steps", "relative L2": "relative_l2", "μ-blind": "mu_blind_error", "skill": "skill"}
+    return {column: report[name] for column, name in names.items()}
+
+
 def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamily:
     """The benchmark of the studies: Sine-Gordon with the two-body solution."""
     return SineGordon.create(dimension, stream(seed, Purpose.PROBLEM), scaled)
