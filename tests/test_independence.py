@@ -20,12 +20,12 @@ from prism.families import Convection, SineGordon, SineGordonBeta
 from prism.inversion.surrogate import typical_size
 from prism.networks.model import Architecture
 from prism.networks.tunable import LastLayer
-from prism.numerics import random
+from prism.numerics import ahead, random
 from prism.numerics.keys import Purpose, child, children, item, items, root
 from prism.objective.rows import Objective
 from prism.problem.checks import check_family
 from prism.problem.terms import sample_pair
-from prism.solution.evaluation import errors_at, evaluate, quick_error
+from prism.solution.evaluation import QuickCheck, errors_at, evaluate
 from prism.solution.solution import Solution
 from prism.solution.trust import calibrate
 from prism.solution.tuning import Tuning
@@ -83,7 +83,7 @@ def judged() -> object:
     model = solution.model
     return (
         evaluate(model, family, keys[0], points=8).relative_l2,
-        quick_error(model, family, keys[1]).relative_l2,
+        QuickCheck(model, family, keys[1])(model).relative_l2,
         errors_at(model, family, mu[None], keys[2], 8),
         calibrate(model, family, parameters=3).residuals,
         Tuning.prepare(model, family, mu, (LastLayer(),), keys[3], 10).start,
@@ -148,6 +148,7 @@ def test_no_two_things_are_drawn_with_one_key(place):
 
 
 def noted(place: Callable[[], object]) -> Ledger:
+    ahead._traced.cache_clear()
     with ledger(SOURCE, random) as book:
         jax.block_until_ready(eqx.filter(place(), eqx.is_array))
     return book

@@ -19,13 +19,13 @@ from prism.problem.family import Family
 from prism.problem.parameters import Uniform
 from prism.solution.evaluation import (
     POINTS,
+    QuickCheck,
     Sample,
     _measure,
     affordable_points,
     error_at,
     errors_at,
     evaluate,
-    quick_error,
     summarise,
 )
 
@@ -199,7 +199,7 @@ def test_a_quick_error_agrees_with_the_whole_evaluation():
     """Two independent samples: within 4 of their combined standard errors, which are small enough to tell."""
     family = Known(Ball(3))
     model = network(family)
-    quick, whole = quick_error(model, family, KEY), evaluate(model, family, KEY, 4_000)
+    quick, whole = QuickCheck(model, family, KEY)(model), evaluate(model, family, KEY, 4_000)
     errors = math.hypot(quick.standard_error, whole.relative_l2_standard_error)
     assert abs(quick.relative_l2 - whole.relative_l2) < 4 * errors
     assert 0.0 < errors < 0.1 * whole.relative_l2

@@ -65,7 +65,7 @@ def test_the_batch_that_failed_is_the_one_that_is_looked_at(family, estimator, s
     monkeypatch.setattr(advance, "PATIENCE", 1)
     monkeypatch.setattr(loop, "PATIENCE", 1)
     monkeypatch.setattr(loop, "RESCUES", 0)
-    program = Program.compile(start(), watching)
+    program = Program.trace(start(), watching)
     with pytest.raises(FailedRun, match=r"training failed at step \d+") as caught:
         list(train(program, start(), Budget(steps=1000), 0.0, lambda state: state))
     failed = int(re.search(r"at step (\d+)", str(caught.value))[1]) - 1

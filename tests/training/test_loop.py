@@ -20,7 +20,7 @@ def same(state: TrainingState) -> TrainingState:
 
 def test_a_failing_run_goes_back_and_halves_its_rate():
     recorder = Recorder(100, frozenset({3}))
-    program = Program.compile(recorded_state(recorder), recorder)
+    program = Program.trace(recorded_state(recorder), recorder)
     failing, seen = [], []
 
     def restore(state: TrainingState) -> TrainingState:
@@ -73,7 +73,7 @@ def test_minutes_are_kept(monkeypatch, seconds, spent):
     clock = Clock()
     monkeypatch.setattr(loop, "time", clock)
     recorder = Recorder(1)
-    program = Pretended(None, None, recorder, clock, seconds, ([],))
+    program = Pretended(None, recorder, clock, seconds, ([],))
     *_, last = train(program, recorded_state(recorder), Budget(minutes=0.1), spent, same)
     assert last.seconds == pytest.approx(spent + clock.now)
     # Spent up to the step that would not fit any more.
@@ -85,7 +85,7 @@ def test_minutes_are_kept(monkeypatch, seconds, spent):
 
 def test_a_spent_budget_takes_no_step(monkeypatch):
     recorder = Recorder(1)
-    program = Pretended(None, None, recorder, Clock(), (0.01,), ([],))
+    program = Pretended(None, recorder, Clock(), (0.01,), ([],))
     state = recorded_state(recorder)
     assert list(train(program, state, Budget(minutes=0.1), 6.0, same)) == []
     later = eqx.tree_at(lambda s: s.step, state, jnp.asarray(10, jnp.int32))

@@ -15,14 +15,14 @@ from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, train
 from prism.training.memory import SHARE
 from prism.training.optimisers import Optimiser, StepInfo
-from prism.training.program import Program, compile_within_memory
+from prism.training.program import Program, refuse_too_large
 
 STEPS = 23
 
 
 def test_a_run_cut_anywhere_ends_with_the_same_bits(tmp_path, monkeypatch):
     start = lambda: bare_state(AllenCahn.create(3, KEY))  # a run uses up the state it starts from
-    program = Program.compile(start(), prism.Adam())
+    program = Program.trace(start(), prism.Adam())
 
     def after(*chunks: int) -> TrainingState:
         state = start()
@@ -55,9 +55,9 @@ def test_a_run_cut_anywhere_ends_with_the_same_bits(tmp_path, monkeypatch):
 
 def test_a_program_like_an_earlier_one_is_not_compiled_again():
     family = AllenCahn.create(3, KEY)
-    first = Program.compile(bare_state(family), prism.Adam())
-    assert Program.compile(bare_state(family), prism.Adam()).compiled is first.compiled
-    assert Program.compile(bare_state(family), prism.Adam(0.1)).compiled is not first.compiled
+    first = Program.trace(bare_state(family), prism.Adam())
+    assert Program.trace(bare_state(family), prism.Adam()).compiled is first.compiled
+    assert Program.trace(bare_state(family), prism.Adam(0.1)).compiled is not first.compiled
 
 
 class Hungry(Optimiser):
@@ -78,16 +78,17 @@ def test_a_batch_that_does_not_fit_is_refused_and_the_one_named_is_accepted():
     optimiser = Hungry()
     family = Fragile(prism.Cube(2), 0.5)
     shapes = lambda points: eqx.filter_eval_shape(bare_state, family, points, optimiser)
-    least, most = (Program.compile(shapes(points), optimiser).gibibytes for points in (1, 2000))
+    program = lambda points: Program.trace(shapes(points), optimiser)
+    least, most = program(1).gibibytes, program(2000).gibibytes
     assert most > 10 * least
-    assert compile_within_memory(shapes, optimiser, 2000, 1.01 * most / SHARE).gibibytes == most
+    refuse_too_large(program(2000), 2000, shapes, 1.01 * most / SHARE)
     available = 0.4 * most / SHARE
     with pytest.raises(TooLarge, match=r"a batch of 2000 points needs .* GiB .*points=\d+ fits") as caught:
-        compile_within_memory(shapes, optimiser, 2000, available)
+        refuse_too_large(program(2000), 2000, shapes, available)
     fitting = caught.value.fitting
     assert f"points={fitting} fits" in str(caught.value)
     assert 100 < fitting < 2000
-    assert compile_within_memory(shapes, optimiser, fitting, available).gibibytes <= SHARE * available
+    refuse_too_large(program(fitting), fitting, shapes, available)
     with pytest.raises(TooLarge, match=r"one point alone needs .* lower dimension") as caught:
-        compile_within_memory(shapes, optimiser, 2000, 0.5 * least)
+        refuse_too_large(program(2000), 2000, shapes, 0.5 * least)
     assert caught.value.fitting is None

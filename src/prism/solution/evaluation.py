@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
+from prism.numerics.ahead import trace
 from prism.numerics.chunks import chunk_size, map_chunks
 from prism.numerics.keys import Purpose, child, item, items
 from prism.objective.residuals import solution_value
@@ -129,33 +130,23 @@ class QuickCheck:
 
     def __init__(self, model: Model, family: Family, key: Key):
         count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
-        is_array = lambda leaf: eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
-        arrays, static = eqx.partition(model, is_array)
-
-        def compare(arrays: Model) -> tuple[Array, Array]:
-            network = eqx.combine(arrays, static)
-            return jax.vmap(lambda k: _compared(network, family, k))(items(key, count))
-
-        self._lowered = jax.jit(compare).lower(arrays)
-        self._compiled: jax.stages.Compiled | None = None
+        self._family, self._keys = family, items(key, count)
+        self._compare = trace(_compare, model, family, self._keys)
 
     def compile(self) -> None:
         """Make it ready."""
-        self._compiled = self._lowered.compile()
+        self._compare.compile()
 
     def __call__(self, model: Model) -> QuickError:
-        if self._compiled is None:
-            self.compile()
-        assert self._compiled is not None
-        found = self._compiled(eqx.filter(model, eqx.is_array))
+        found = self._compare(model, self._family, self._keys)
         predicted, exact = (np.asarray(values, np.float64) for values in found)
         error = predicted - exact
         return QuickError(relative_l2(error, exact), _standard_error(error**2, exact**2))
 
 
-def quick_error(model: Model, family: Family, key: Key) -> QuickError:
-    """The relative L2 error of one network on a small sample."""
-    return QuickCheck(model, family, key)(model)
+def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
+    """u and the exact solution at random pairs."""
+    return jax.vmap(lambda key: _compared(model, family, key))(keys)
 
 
 def _compared(model: Model, family: Family, key: Key) -> tuple[Array, Array]:

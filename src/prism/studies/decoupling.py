@@ -37,7 +37,7 @@ class Stepper:
         architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
         settings = Settings.choose(family, estimator=Coordinates(16), optimiser=Adam(), architecture=architecture)
         self.state = first_state(family, settings)
-        self.program = Program.compile(self.state, settings.optimiser)
+        self.program = Program.trace(self.state, settings.optimiser)
 
     def seconds_per_step(self, steps: int) -> float:
         """Measured over so many steps, which it takes."""

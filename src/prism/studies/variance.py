@@ -54,10 +54,9 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     for equation in EQUATIONS:
         for modulation in COMPARED:
             tell(f"{equation}, {modulation}")
-            program = None
             for seed in SEEDS:
                 state, settings = _begin(equation, modulation, seed)
-                program = program or Program.compile(state, settings.optimiser)
+                program = Program.trace(state, settings.optimiser)
                 state, _ = program(state, steps, float(steps))
                 labels = {"equation": equation, "modulation": modulation, "d": DIMENSION, "steps": steps, "seed": seed}
                 measurements += [{**labels, **one} for one in along(state)]

@@ -174,7 +174,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(spring, slopes):
         state = TrainingState.create(network(), spring, objective_of(FAMILY, 5, slopes=slopes), KEY)
         return jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, state)  # a run uses up its state
 
-    program = Program.compile(start(), spring)
+    program = Program.trace(start(), spring)
     whole, _ = program(start(), 13, 20.0)
     part, _ = program(start(), 5, 20.0)
     resumed, _ = program(part, 8, 20.0)
@@ -188,7 +188,7 @@ def test_spring_learns_a_family():
         family, architecture=Architecture(16, 8, 2, 6, 1, lift_bias=1.0), sampling=Sampling(80, 80)
     )
     start = first_state(family, settings)
-    state, _ = Program.compile(start, settings.optimiser)(start, 300, 300.0)
+    state, _ = Program.trace(start, settings.optimiser)(start, 300, 300.0)
     assert int(state.skipped) == 0
     skill = evaluate(state.model, family, KEY, 1_000).skill
     assert skill is not None
@@ -235,4 +235,4 @@ def test_slopes_that_it_can_use_are_taken():
 def test_a_hundred_thousand_dimensions_and_four_hundred_points_fit():
     family = SineGordon.create(100_000, KEY)
     settings = Settings.choose(family, optimiser=Spring(lift_in_kernel=True), sampling=Sampling(400, 400))
-    assert Program.compile(state_shapes(family, settings), settings.optimiser).gibibytes < 6.0
+    assert Program.trace(state_shapes(family, settings), settings.optimiser).gibibytes < 6.0
