@@ -54,16 +54,18 @@ def test_donated_arguments_are_used_up():
     assert values.is_deleted()
 
 
-def test_the_collector_is_as_it_was_afterwards():
-    assert gc.isenabled()
-    with pytest.raises(ValueError, match="tried"), no_garbage():
-        assert not gc.isenabled()
-        raise ValueError("tried")
-    assert gc.isenabled()
-    gc.disable()
+@no_garbage()
+def fail() -> None:
+    assert not gc.isenabled()
+    raise ValueError("tried")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_as_it_was_afterwards(enabled):
+    (gc.enable if enabled else gc.disable)()
     try:
-        with no_garbage():
-            pass
-        assert not gc.isenabled()
+        with pytest.raises(ValueError, match="tried"):
+            fail()
+        assert gc.isenabled() == enabled
     finally:
         gc.enable()
