@@ -57,11 +57,18 @@ class Job:
         options += ["--minutes", f"{self.minutes:g}", "--out", out, "--json"]
         return [sys.executable, "-m", "prism.cli", "solve", *options]
 
-    def run(self, cores: Sequence[int]) -> dict:
-        """On these cores of the machine, without a bar; on all where none are named."""
+    @property
+    def name(self) -> str:
+        """Of its directory."""
+        scaled = "-scaled" if self.scaled else ""
+        estimator = f"-{self.estimator.replace(':', '')}" if self.estimator else ""
+        return f"{self.family}{scaled}-{self.dim}-{self.optimiser}{estimator}-seed{self.seed}"
+
+    def run(self, cores: Sequence[int], keep: str | None) -> dict:
+        """On these cores of the machine, without a bar, on all where none are named; kept below `keep` where given."""
         print(self, file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as directory:
-            command = self.command(f"{directory}/run")
+            command = self.command(f"{keep or directory}/{self.name}")
             if cores:
                 command = ["taskset", "--cpu-list", ",".join(map(str, cores)), *command]
             bars = subprocess.PIPE if cores else None
@@ -99,14 +106,14 @@ def shares(at_once: int) -> "queue.SimpleQueue[Sequence[int]]":
     return free
 
 
-def results(wanted: list[Job], at_once: int) -> Iterator[dict]:
+def results(wanted: list[Job], at_once: int, keep: str | None) -> Iterator[dict]:
     """The record of each run as it ends."""
     free = shares(at_once)
 
     def run(job: Job) -> dict:
         cores = free.get()
         try:
-            return {**job.run(cores), "at_once": at_once}
+            return {**job.run(cores, keep), "at_once": at_once}
         finally:
             free.put(cores)
 
@@ -125,6 +132,7 @@ def main() -> None:
     parser.add_argument("--optimisers", nargs="+", default=["spring", "adam"])
     parser.add_argument("--estimators", nargs="+", help="by name, instead of the default's")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs side by side")
+    parser.add_argument("--keep", metavar="DIR", help="keep the runs below this directory")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
     if options.at_once < 1:
@@ -133,7 +141,7 @@ def main() -> None:
         parser.error(f"--dims {' '.join(map(str, sorted(unknown)))} needs --minutes; it has no usual time")
     records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     there = [] if options.again else [Job(**record["job"]) for record in records]
-    for record in results([job for job in jobs(options) if job not in there], options.at_once):
+    for record in results([job for job in jobs(options) if job not in there], options.at_once, options.keep):
         records = [*(other for other in records if Job(**other["job"]) != Job(**record["job"])), record]
         write_file(RESULTS, (json.dumps(records, indent=1) + "\n").encode())
     print(accuracy(records))

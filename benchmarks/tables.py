@@ -1,7 +1,7 @@
-"""Tables of the documents, made from the results that benchmarks and studies left as JSON.
+"""Tables and figures of the documents, made from the results that benchmarks and studies left as JSON.
 
     python benchmarks/tables.py            writes them
-    python benchmarks/tables.py --check    names the documents that are out of date, and ends with 1 if any is
+    python benchmarks/tables.py --check    names what is out of date or has no results, and ends with 1 if anything is
 
 A document holds `<!-- table: NAME -->`, the table and `<!-- end -->`; NAME is a key of TABLES below, or a study, whose
 `prism bench NAME` left results/studies/NAME.json. A table whose results are not there is left as it is.
@@ -166,9 +166,9 @@ def start_time(rows: Iterable[Row]) -> str:
 
 
 def study(name: str, record: Row) -> str:
-    """The table and the finding of `prism bench NAME`, with the command and its time."""
+    """The table and the finding of `prism bench NAME`, with the command."""
     known, rows = STUDIES[name], record["rows"]
-    command = f"`prism bench {name}{' --full' if record['full'] else ''}`, {record['seconds']:,.0f} s."
+    command = f"`prism bench {name}{' --full' if record['full'] else ''}`."
     finding = known.finding(rows) if known.finding else ""
     text = textwrap.fill(f"{command} {finding}".strip(), WIDTH, break_on_hyphens=False, break_long_words=False)
     return f"{markdown(known.summary(rows))}\n\n{text}"
@@ -199,6 +199,13 @@ def table(name: str) -> str:
     return make(found if "*" in pattern else found[0])
 
 
+def draw_figures() -> None:
+    """The figure of every study that has results."""
+    for path in sorted(RESULTS.glob("studies/*.json")):
+        drawn = STUDIES[path.stem].figure(json.loads(path.read_text(encoding="utf-8"))["rows"])
+        drawn.savefig(ROOT / "docs" / "figures" / f"{path.stem}.png", dpi=120)
+
+
 def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -213,21 +220,30 @@ def renewed(text: str) -> str:
     return TABLE.sub(replacement, text)
 
 
+def without_results(text: str) -> list[str]:
+    """The tables of a document that nothing stands behind."""
+    return [name for _, name, _ in TABLE.findall(text) if not table(name)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
-    stale = []
+    if not options.check:
+        draw_figures()
+    stale, lacking = [], []
     for path in documents():
         text = path.read_text(encoding="utf-8")
+        lacking += without_results(text)
         if (new := renewed(text)) != text:
             stale.append(str(path.relative_to(ROOT)))
             if not options.check:
                 path.write_text(new, encoding="utf-8")
+    if lacking:
+        print(f"there are no results for {', '.join(lacking)}; measure them, or take the table out", file=sys.stderr)
     if options.check and stale:
         print(f"tables are out of date in {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
-        return 1
-    return 0
+    return int(options.check and bool(stale or lacking))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from prism.derivatives.directions import Decomposition, View
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.derivatives.operators import (
     Biharmonic,
@@ -24,7 +25,7 @@ from prism.derivatives.operators import (
     TimeDerivative,
     WeightedTrace,
 )
-from prism.derivatives.taylor import Bump, Sigmoid, Sin, Softplus, Swish, Tanh
+from prism.derivatives.taylor import Bump, Jet, Sigmoid, Sin, Softplus, Swish, Tanh, linear_jet, point_jet
 from prism.families import (
     AllenCahn,
     Convection,
@@ -312,6 +313,22 @@ def uniform_distance(values) -> float:
     n = len(ordered)
     steps = np.arange(n + 1) / n
     return float(np.sqrt(n) * max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
+
+
+def decomposed(estimator: Estimator, order: int, dimension: int, key, view: View | None = None) -> Decomposition:
+    """A draw of the estimator seen by a network, or by a bare tensor."""
+    return estimator.draw(order, dimension, 0 if view is None else view.width, key).at(view)
+
+
+def jet_of(model: Model, x, mu, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
+    """The jet of N along the directions."""
+    first = decomposition.directions.through(model.lift.weight)
+    return model.read(linear_jet(model.lift(x), first, order, collapsed, decomposition.weights), mu)
+
+
+def value_of(model: Model, x, mu):
+    """N(x; μ)."""
+    return model.read(point_jet(model.lift(x)), mu).value
 
 
 def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -20,27 +21,40 @@ DEPTH = 4
 """How many functions of the package, from the innermost, make a request."""
 
 
-class Ledger:
-    """Requests by the key they were served with."""
+class Page:
+    """Requests by the key they were served with, while one thing ran."""
 
-    def __init__(self, package: Path):
-        self._package = str(package)
-        self._requests: dict[bytes, set[str]] = defaultdict(set)
+    def __init__(self):
+        self.requests: dict[bytes, set[str]] = defaultdict(set)
 
     def collisions(self) -> list[set[str]]:
         """The requests that shared a key."""
-        return [requests for requests in self._requests.values() if len(requests) > 1]
+        return [requests for requests in self.requests.values() if len(requests) > 1]
 
     def functions(self) -> set[str]:
         """Module and name of every function that drew."""
-        return {request.split(" < ")[0] for requests in self._requests.values() for request in requests}
+        return {request.split(" < ")[0] for requests in self.requests.values() for request in requests}
+
+
+class Ledger:
+    """Notes on pages. What is compiled for one page notes its draws on later ones too."""
+
+    def __init__(self, package: Path):
+        self._package, self._page = str(package), Page()
+
+    def page(self, run: Callable[[], object]) -> Page:
+        """All that was drawn while this ran."""
+        self._page = Page()
+        jax.block_until_ready(eqx.filter(run(), eqx.is_array))
+        jax.effects_barrier()
+        return self._page
 
     def noting(self, draw: Callable, name: str) -> Callable:
         """The draw, noted with its key and who asked for it."""
 
         def noted(key, *arguments, **options):
             request = f"{self._asking()} | {name}"
-            note = lambda data: self._requests[np.asarray(data).tobytes()].add(request)
+            note = lambda data: self._page.requests[np.asarray(data).tobytes()].add(request)
             jax.debug.callback(note, jax.random.key_data(key))
             return draw(key, *arguments, **options)
 
@@ -54,7 +68,7 @@ class Ledger:
 
 @contextmanager
 def ledger(package: Path, threefry_module) -> Iterator[Ledger]:
-    """Every draw that is traced in this context is noted in the ledger."""
+    """Every draw that is traced in this context is noted in the ledger; nothing traced before or in it is left over."""
     book, kept = Ledger(package), {name: getattr(jax.random, name) for name in LEAVES}
     threefry = threefry_module.threefry
     jax.clear_caches()
@@ -63,7 +77,6 @@ def ledger(package: Path, threefry_module) -> Iterator[Ledger]:
             setattr(jax.random, name, book.noting(draw, name))
         threefry_module.threefry = book.noting(threefry, "threefry")
         yield book
-        jax.effects_barrier()
     finally:
         for name, draw in kept.items():
             setattr(jax.random, name, draw)

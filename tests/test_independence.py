@@ -4,13 +4,12 @@ import ast
 from collections.abc import Callable
 from pathlib import Path
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, EVOLUTION_FAMILIES, small_model
-from ledger import LEAVES, Ledger, ledger
+from helpers import DOMAINS, EVOLUTION_FAMILIES, decomposed, small_model
+from ledger import LEAVES, ledger
 
 import prism
 from prism import Ball, Coordinates, Gaussian, Gram, Rademacher, Sampling, Slopes, Sphere
@@ -25,7 +24,8 @@ from prism.numerics.keys import Purpose, child, children, item, items, root
 from prism.objective.rows import Objective
 from prism.problem.checks import check_family
 from prism.problem.terms import sample_pair
-from prism.solution.evaluation import QuickCheck, errors_at, evaluate
+from prism.solution.evaluation import errors_at, evaluate
+from prism.solution.quick_evaluation import QuickEvaluation
 from prism.solution.solution import Solution
 from prism.solution.trust import calibrate
 from prism.solution.tuning import Tuning
@@ -83,7 +83,7 @@ def judged() -> object:
     model = solution.model
     return (
         evaluate(model, family, keys[0], points=8).relative_l2,
-        QuickCheck(model, family, keys[1])(model).relative_l2,
+        QuickEvaluation(model, family, keys[1])(model).relative_l2,
         errors_at(model, family, mu[None], keys[2], 8),
         calibrate(model, family, parameters=3).residuals,
         Tuning.prepare(model, family, mu, (LastLayer(),), keys[3], 10).start,
@@ -112,8 +112,8 @@ PLACES: dict[str, Callable[[], object]] = {
     "loss, crossed": of_batch(Gaussian(2), True, natural=False),
     "loss, paired": of_batch(Coordinates(2), False, natural=False),
     "rows, shared directions": of_batch(Gaussian(2, shared=True), False, natural=True),
-    "directions of a lift": lambda: Gram(2).decompose(2, 9, KEY, VIEW),
-    "random signs": lambda: Rademacher(2).decompose(2, 9, KEY),
+    "directions of a lift": lambda: decomposed(Gram(2), 2, 9, KEY, VIEW),
+    "random signs": lambda: decomposed(Rademacher(2), 2, 9, KEY),
     "a pair": lambda: sample_pair(PLATE, KEY),
     "check of a family with conditions": lambda: check_family(PLATE, KEY),
     "check of a family in time": lambda: check_family(EVOLUTION_FAMILIES[-1], KEY),
@@ -139,28 +139,29 @@ def small_studies(monkeypatch):
         monkeypatch.setattr(study, "DRAWS", 3)
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_two_things_are_drawn_with_one_key(place):
-    book = noted(PLACES[place])
-    FUNCTIONS[place] = book.functions()
-    assert book.functions(), "nothing was drawn: the place no longer reaches a draw"
-    assert not book.collisions()
-
-
-def noted(place: Callable[[], object]) -> Ledger:
+@pytest.fixture(scope="module")
+def book():
     ahead._traced.cache_clear()
     with ledger(SOURCE, random) as book:
-        jax.block_until_ready(eqx.filter(place(), eqx.is_array))
-    return book
+        yield book
+    ahead._traced.cache_clear()
 
 
-def test_every_function_that_draws_is_reached_by_some_place():
+@pytest.mark.parametrize("place", PLACES)
+def test_no_two_things_are_drawn_with_one_key(book, place):
+    page = book.page(PLACES[place])
+    FUNCTIONS[place] = page.functions()
+    assert page.functions(), "nothing was drawn: the place no longer reaches a draw"
+    assert not page.collisions()
+
+
+def test_every_function_that_draws_is_reached_by_some_place(book):
     """A new draw needs a place above: the list of functions is read off the source.
 
     Places that were run in another process are run here too.
     """
     for place in PLACES.keys() - FUNCTIONS.keys():
-        FUNCTIONS[place] = noted(PLACES[place]).functions()
+        FUNCTIONS[place] = book.page(PLACES[place]).functions()
     missing = drawing_functions() - {name.split(":")[0] for names in FUNCTIONS.values() for name in names}
     assert not missing
 
@@ -191,14 +192,14 @@ def _is_draw(node: ast.AST) -> bool:
     )
 
 
-def test_the_ledger_finds_the_collision_of_fold_in_and_split():
+def test_the_ledger_finds_the_collision_of_fold_in_and_split(book):
     """The mistake that the project's keys exclude, made by hand."""
 
     def careless():
         x = FAMILY.domain.sample(KEY)
         return x, jax.random.uniform(child(KEY, Purpose.RADIUS))
 
-    assert noted(careless).collisions()
+    assert book.page(careless).collisions()
 
 
 def test_paths_from_a_root_never_meet():

@@ -91,7 +91,7 @@ def test_named_estimators_stand_beside_the_default(tables):
 def test_study_brings_its_command_and_finding(tables, name):
     keep(tables, f"studies/{name}.json", {"rows": MEASUREMENTS[name](), "full": True, "seconds": 1234.5})
     text = tables.renewed(marked(name))
-    assert f"\n`prism bench {name} --full`, 1,234 s." in text
+    assert f"\n`prism bench {name} --full`." in text
     assert all(len(line) <= tables.WIDTH for line in text.splitlines() if not line.startswith("|"))
     assert tables.renewed(text) == text
 
@@ -108,3 +108,10 @@ def test_check_names_the_documents_and_changes_nothing(tables, monkeypatch, caps
     assert tables.main() == 0
     monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
     assert tables.main() == 0
+
+
+def test_check_names_a_table_without_results(tables, monkeypatch, capsys):
+    (tables.ROOT / "README.md").write_text(marked("trust"))
+    monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
+    assert tables.main() == 1
+    assert "there are no results for trust" in capsys.readouterr().err

@@ -66,6 +66,7 @@ from .training.optimisers import (
 )
 from .training.natural.spring import Spring as Spring
 from .solving.runs import solve as solve
+from .solution.evaluation import Evaluation as Evaluation
 from .solution.solution import (
     Solution as Solution,
     load as load,
@@ -75,9 +76,13 @@ from .networks.tunable import (
     Diagonals as Diagonals,
     LastLayer as LastLayer,
     Modulators as Modulators,
+    Tunable as Tunable,
 )
 from .inversion.observations import Observations as Observations
-from .inversion.estimate import Estimate as Estimate
+from .inversion.estimate import (
+    Estimate as Estimate,
+    ParameterEstimate as ParameterEstimate,
+)
 from .inversion.inference import invert as invert
 from .errors import (
     CorruptedFile as CorruptedFile,

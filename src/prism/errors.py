@@ -3,6 +3,8 @@
 Each message says what is wrong and, where there is one, the fix. Any other exception is a defect of PRISM.
 """
 
+from pathlib import Path
+
 
 class PrismError(Exception):
     """Base of every error that PRISM raises on purpose."""
@@ -27,23 +29,24 @@ class UnknownName(InputError, AttributeError):
 class UnusableOutput(InputError):
     """A place that cannot be written to, or holds what is not to be replaced without being asked.
 
-    `complaint` says what is wrong, without the remedy; `replaceable` whether asking to replace it would help.
+    `complaint` says what is wrong, without the remedy; `replaceable` whether asking to replace it would help;
+    `resumable` is the directory of an earlier run that could be resumed.
     """
 
-    def __init__(self, complaint: str, replaceable: bool = False):
-        self.complaint, self.replaceable = complaint, replaceable
+    def __init__(self, complaint: str, replaceable: bool = False, resumable: Path | None = None):
+        self.complaint, self.replaceable, self.resumable = complaint, replaceable, resumable
         super().__init__(f"{complaint}; {'replace it with force=True, or ' if replaceable else ''}choose another place")
 
 
 class TooLarge(InputError):
-    """A batch of `points` needs `needed` GiB where `free` are; `fitting` points would fit, None where not even one.
+    """A batch of `points` needs `needed` GiB where `usable` may be used.
 
-    `complaint` says so, without the remedy.
+    `fitting` points would fit, None where not even one does; `complaint` says what is wrong, without the remedy.
     """
 
-    def __init__(self, points: int, needed: float, free: float, fitting: int | None):
-        self.points, self.needed, self.free, self.fitting = points, needed, free, fitting
+    def __init__(self, points: int, needed: float, usable: float, fitting: int | None):
+        self.points, self.needed, self.usable, self.fitting = points, needed, usable, fitting
         batch = "one point alone" if fitting is None else f"a batch of {points} points"
-        self.complaint = f"{batch} needs {needed:.1f} GiB and {free:.1f} GiB are free"
+        self.complaint = f"{batch} needs {needed:.1f} GiB and {usable:.1f} GiB may be used"
         remedy = "take a lower dimension, a narrower lift or fewer directions"
         super().__init__(f"{self.complaint}; {remedy if fitting is None else f'points={fitting} fits'}")

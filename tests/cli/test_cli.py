@@ -442,7 +442,7 @@ def test_parameters_alone_are_crossed_with_all_points():
 
 def test_the_library_speaks_python_and_the_command_options():
     few, none = TooLarge(100, 8.0, 2.0, 25), TooLarge(100, 8.0, 2.0, None)
-    assert str(few) == "a batch of 100 points needs 8.0 GiB and 2.0 GiB are free; points=25 fits"
+    assert str(few) == "a batch of 100 points needs 8.0 GiB and 2.0 GiB may be used; points=25 fits"
     assert in_options(few).endswith("; --points 25 fits")
     assert "--dim" in in_options(none)
     assert "--" not in str(none)

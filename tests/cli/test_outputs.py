@@ -125,7 +125,7 @@ def test_a_run_from_before_the_mark_is_not_replaced(here):
     (old / MARK).unlink()
     before = tree(here)
     for command in ((*SOLVE, "--force"), ("demo",)):
-        check_refusal(prism(*command, "--out", "old"), "not the mark of a run", "--resume old", "remove it yourself")
+        check_refusal(prism(*command, "--out", "old"), "not the mark of a run", "choose another --out")
     assert tree(here) == before
 
 

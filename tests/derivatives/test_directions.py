@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, D, close
+from helpers import KEY, D, close, decomposed
 
 from prism.derivatives.directions import Dense, Spanned, Sparse, View, along_axes
 from prism.derivatives.estimators import Coordinates, Exact, Gram
@@ -20,7 +20,7 @@ SPARSE = Sparse(jnp.asarray([[0, 3], [4, 1], [2, 0]]), jnp.asarray([[1.0, -2.0],
 
 def spanned(lift, point, count: int | None) -> Spanned:
     """Gram's directions where a lift sees the space so."""
-    found = Gram(count).decompose(2, lift.shape[0], KEY, View(lift, point)).directions
+    found = decomposed(Gram(count), 2, lift.shape[0], KEY, View(lift, point)).directions
     assert isinstance(found, Spanned)
     return found
 
@@ -29,8 +29,8 @@ DIRECTIONS = {
     "axes": along_axes(jnp.asarray([3, 0]), jnp.ones(2)).directions,
     "sparse": SPARSE,
     "dense": Dense(jnp.asarray(RANDOM.normal(size=(4, D)))),
-    "isotropic": Exact().decompose(4, D, KEY).directions,
-    "polar": Coordinates(3).decompose(4, D, KEY).directions,
+    "isotropic": decomposed(Exact(), 4, D, KEY).directions,
+    "polar": decomposed(Coordinates(3), 4, D, KEY).directions,
     "spanned": spanned(LIFT[:D], X[:D], None),
     "sampled": spanned(LIFT[:D], X[:D], 2),
 }

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ESTIMATORS, KEY, D, close, name_of
+from helpers import ESTIMATORS, KEY, D, close, decomposed, name_of
 
 from prism import InputError
 from prism.derivatives.directions import View
@@ -73,7 +73,7 @@ def tensor_of(drawn, order: int):
 
 def tensors(estimator, order: int, count: int = 5_000, view: View = VIEW) -> np.ndarray:
     """Of so many draws."""
-    draw = lambda key: tensor_of(estimator.decompose(order, D, key, view), order)
+    draw = lambda key: tensor_of(decomposed(estimator, order, D, key, view), order)
     return np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(KEY, count)))
 
 
@@ -83,7 +83,7 @@ def test_the_mean_tensor_is_isotropic(estimator, order):
     """Every entry within 5 standard errors (up to 70 different entries, so 4 would now and then be too few)."""
     if order not in estimator.unbiased_orders:
         with pytest.raises(InputError, match="biased"):
-            estimator.decompose(order, D, KEY, VIEW)
+            decomposed(estimator, order, D, KEY, VIEW)
         return
     drawn = tensors(estimator, order)
     error = drawn.std(axis=0) / math.sqrt(len(drawn))
@@ -154,8 +154,8 @@ def test_shared_is_a_setting_of_its_own():
 
 def test_a_lift_wider_than_the_space_needs_the_coordinates_only():
     view = View(jnp.ones((D, D - 1)), jnp.zeros(D))
-    assert eqx.tree_equal(Gram().decompose(2, D, KEY, view), Exact().decompose(2, D, KEY))
-    assert eqx.tree_equal(Gram(3).decompose(2, D, KEY, view), Rademacher(3).decompose(2, D, KEY))
+    assert eqx.tree_equal(decomposed(Gram(), 2, D, KEY, view), decomposed(Exact(), 2, D, KEY))
+    assert eqx.tree_equal(decomposed(Gram(3), 2, D, KEY, view), decomposed(Rademacher(3), 2, D, KEY))
 
 
 def test_a_vanishing_channel_does_no_harm():
@@ -169,13 +169,13 @@ def test_a_vanishing_channel_does_no_harm():
 
 def test_what_gram_cannot_do_is_said():
     with pytest.raises(InputError, match="biased"):
-        Gram().decompose(4, D, KEY, VIEW)
+        decomposed(Gram(), 4, D, KEY, VIEW)
     with pytest.raises(InputError, match="looks at the network's lift"):
-        Gram().decompose(2, D, KEY)
+        decomposed(Gram(), 2, D, KEY)
     with pytest.raises(InputError, match="looks at the network's lift"):
         Gram().draw(2, D, WIDTH + 1, KEY).at(VIEW)
 
 
 def test_more_coordinates_than_there_are():
     with pytest.raises(InputError, match=r"use Exact\(\)"):
-        Coordinates(D + 1).decompose(4, D, KEY)
+        decomposed(Coordinates(D + 1), 4, D, KEY)

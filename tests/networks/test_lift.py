@@ -6,24 +6,8 @@ import numpy as np
 import pytest
 from helpers import BALL, KEY, D, close, samples, small_model
 
-from prism.derivatives.directions import Decomposition, Dense
+from prism.derivatives.directions import Dense
 from prism.networks.lift import Lift
-
-
-def test_the_lift():
-    """z = xW + b and z_1(j) = v_j W, and nothing beyond."""
-    lift = small_model(BALL).lift
-    x, vectors, weights = samples(BALL, 1)[0], jax.random.normal(KEY, (3, D)), jnp.asarray([1.0, -2.0, 0.5])
-    decomposition = Decomposition(Dense(vectors), weights)
-    close(lift(x), x @ lift.weight + lift.bias)
-    whole, collapsed = (lift.jet(x, decomposition, 1, collapsed) for collapsed in (False, True))
-    close(whole.lower[0], vectors @ lift.weight)
-    close(collapsed.top, weights @ vectors @ lift.weight)
-    assert collapsed.lower == ()
-    third = lift.jet(x, decomposition, 3, True)
-    close(third.lower[0], whole.lower[0])
-    assert not jnp.any(third.lower[1])
-    assert not jnp.any(third.top)
 
 
 def test_the_lift_starts_with_unit_gain():
@@ -34,9 +18,11 @@ def test_the_lift_starts_with_unit_gain():
 
 
 def test_what_leaves_the_lift():
+    """z = xW + b, and v_j W along every direction."""
     lift, x = small_model(BALL).lift, samples(BALL, 1)[0]
     bundles = [Dense(jax.random.normal(KEY, (count, D))) for count in (1, 3)]
     lifted = lift.lifted(x, bundles)
+    close(lift(x), x @ lift.weight + lift.bias)
     close(lifted.value, lift(x))
     for first, bundle in zip(lifted.firsts, bundles, strict=True):
         close(first, bundle.vectors @ lift.weight)

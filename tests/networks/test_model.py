@@ -14,9 +14,12 @@ from helpers import (
     MODULATIONS,
     Terms,
     close,
+    decomposed,
+    jet_of,
     network_formula,
     samples,
     small_model,
+    value_of,
 )
 
 from prism.derivatives.estimators import Exact
@@ -28,7 +31,7 @@ X, MU = samples(BALL, 4), samples(SPACE, 3)
 
 def check_values(models) -> None:
     """N of each model at every pair is what the formula says."""
-    one = lambda model, x, mu: (model.point(x, mu).value, network_formula(model, x, mu))
+    one = lambda model, x, mu: (value_of(model, x, mu), network_formula(model, x, mu))
     at_pairs = lambda model: jax.vmap(lambda x: jax.vmap(lambda mu: one(model, x, mu))(MU))(X)
     pairs = eqx.filter_jit(lambda: {name: at_pairs(model) for name, model in models.items()})()
     for name, (found, expected) in pairs.items():
@@ -69,24 +72,24 @@ def test_any_width_of_the_lift(lift_width):
 @pytest.mark.parametrize("domain", [BALL, CYLINDER], ids=["ball", "cylinder"])
 def test_a_jet_has_the_value_of_the_point(domain):
     x, mu = samples(domain, 1)[0], MU[0]
-    decomposition = Exact().decompose(2, domain.dimension, KEY)
+    decomposition = decomposed(Exact(), 2, domain.dimension, KEY)
 
     @eqx.filter_jit
     def jets():
         models = [small_model(domain, modulation) for modulation in MODULATIONS.values()]
         orders = ((1, False), (2, True))
-        return [([m.jet(x, mu, decomposition, *order) for order in orders], m.point(x, mu)) for m in models]
+        return [([jet_of(m, x, mu, decomposition, *order) for order in orders], value_of(m, x, mu)) for m in models]
 
-    for (first, second), point in jets():
-        assert (point.order, first.order, second.order) == (0, 1, 2)
-        close(first.value, point.value)
-        close(second.value, point.value)
+    for (first, second), value in jets():
+        assert (first.order, second.order) == (1, 2)
+        close(first.value, value)
+        close(second.value, value)
 
 
 def test_the_amplitude_is_the_unit_of_the_output():
     model = small_model(BALL)
     louder = eqx.tree_at(lambda m: m.amplitude, model, 3 * model.amplitude)
-    one, three = jax.jit(lambda: [m.point(X[0], MU[0]).value for m in (model, louder)])()
+    one, three = jax.jit(lambda: [value_of(m, X[0], MU[0]) for m in (model, louder)])()
     close(three, 3 * one)
     assert eqx.filter_eval_shape(created).amplitude.shape == ()
     assert created().amplitude == 1.0
@@ -99,7 +102,8 @@ def test_a_network_that_is_constant(affine):
 
     @jax.jit
     def jet():
-        return model.constant(jnp.asarray(0.7)).jet(X[0], MU[0], Exact().decompose(2, 5, KEY), 2, collapsed=True)
+        constant, decomposition = model.constant(jnp.asarray(0.7)), decomposed(Exact(), 2, 5, KEY)
+        return jet_of(constant, X[0], MU[0], decomposition, 2, collapsed=True)
 
     close(jet().value, 0.7 * model.amplitude)
     assert not jnp.any(jet().lower[0])

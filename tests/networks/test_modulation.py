@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, MODULATIONS, Terms, close, samples, small_model
+from helpers import BALL, KEY, MODULATIONS, Terms, close, samples, small_model, value_of
 
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import NONE
@@ -16,7 +16,7 @@ X, MU = samples(BALL, 4), samples(SPACE, 3)
 
 def values(model: Model):
     """N at every pair."""
-    return jax.vmap(lambda x: jax.vmap(lambda mu: model.point(x, mu).value)(MU))(X)
+    return jax.vmap(lambda x: jax.vmap(lambda mu: value_of(model, x, mu))(MU))(X)
 
 
 @pytest.fixture(scope="module")

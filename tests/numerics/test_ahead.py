@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from prism.numerics.ahead import no_garbage, trace
+from prism.numerics.ahead import trace, without_garbage_collection
 
 
 class Scaled(NamedTuple):
@@ -54,7 +54,7 @@ def test_donated_arguments_are_used_up():
     assert values.is_deleted()
 
 
-@no_garbage()
+@without_garbage_collection()
 def fail() -> None:
     assert not gc.isenabled()
     raise ValueError("tried")

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, D, Terms, close, name_of, small_model
+from helpers import BALL, KEY, D, Terms, close, name_of, small_model, value_of
 
 from prism import InputError, Laplacian, Prescribed, Sampling, Sphere
 from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Rademacher
@@ -99,7 +99,7 @@ def test_conditions_are_rows_of_their_own():
 
     @jax.jit
     def parts():
-        u = lambda t: (1 - t.x @ t.x / BALL.radius**2) * MODEL.point(t.x, t.mu).value
+        u = lambda t: (1 - t.x @ t.x / BALL.radius**2) * value_of(MODEL, t.x, t.mu)
         misses = [jax.vmap(lambda t: u(t) - t.value)(targets) for targets in batch.targets]
         return aim.rows(MODEL, batch), aim.loss(MODEL, batch), misses
 

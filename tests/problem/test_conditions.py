@@ -1,17 +1,13 @@
 """Soft conditions: what they ask for, what they cost, and that a problem given by them is solved."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close, small_model
+from helpers import KEY, close
 
 import prism
-from prism.derivatives.estimators import Exact
 from prism.objective.batches import Sampling
-from prism.objective.calibration import calibrate
-from prism.objective.rows import Objective
 from prism.problem.parameters import Uniform
 from prism.solving.runs import execute
 from prism.solving.settings import Settings
@@ -56,31 +52,6 @@ def test_data_are_drawn_row_by_row():
     assert set(np.asarray(targets.value)) == {0.0, 1.0, 2.0, 3.0}
     close(targets.x[:, 0], 3.0 * targets.value)
     close(targets.mu[:, 0], 10.0 + targets.value)
-
-
-def test_the_loss_is_the_weighted_sum_of_its_parts():
-    family = Harmonic(prism.Ball(4))
-    model = small_model(family.domain, parameters=family.parameters)
-    objective = Objective(family, Exact(), jnp.asarray(2.0), Sampling(5, 5), condition_scale=jnp.asarray(3.0))
-
-    @jax.jit
-    def parts():
-        batch = objective.draw(model, KEY)
-        (targets,) = batch.targets
-        u = jax.vmap(lambda x, mu: model.point(x, mu).value)(targets.x, targets.mu)
-        return objective.loss(model, batch), objective.equations(model, batch, batch.draws), u - targets.value
-
-    loss, r, misses = parts()
-    assert misses.shape == (30,)
-    close(loss, jnp.mean(r**2) + 4.0 * jnp.mean((misses / 3.0) ** 2))
-
-
-def test_calibration_knows_what_is_asked_for():
-    family = Harmonic(prism.Ball(4))
-    model = small_model(family.domain, parameters=family.parameters)
-    objective = Objective(family, Exact(), jnp.ones(()), Sampling(5, 5))
-    _, found = eqx.filter_jit(calibrate)(model, objective, KEY)
-    assert 0.5 < found.condition_scale < 4.0
 
 
 def test_a_problem_given_by_its_boundary_values_is_solved():

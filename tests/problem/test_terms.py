@@ -18,6 +18,7 @@ from helpers import (
     small_model,
     solution_formula,
     term_values,
+    value_of,
 )
 
 from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Gram
@@ -75,7 +76,7 @@ def test_terms_that_share_a_frame_are_read_off_one_jet(estimator):
 def test_without_terms_there_is_the_value():
     family, (x, mu) = Terms(BALL, {}), place(BALL)
     model = small_model(BALL)
-    found, value = jax.jit(lambda: (term_values(model, family, Exact(), x, mu, KEY), model.point(x, mu).value))()
+    found, value = jax.jit(lambda: (term_values(model, family, Exact(), x, mu, KEY), value_of(model, x, mu)))()
     assert list(found) == ["value"]
     close(found["value"], solution_formula(model, family)(x, mu))
     close(constrained_value(family, value, x, mu), found["value"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.errors import InputError
+from prism.errors import InputError, UnusableOutput
 from prism.files import marks
 from prism.files.marks import IDENTITY, MARK
 from prism.reporting import records
@@ -135,7 +135,7 @@ def test_clear_does_not_follow_links(tmp_path):
 def test_a_used_directory_is_refused_unless_forced(tmp_path):
     path = filled(tmp_path / "run").path
     before = content(path)
-    with pytest.raises(InputError, match=r"is in use.*--resume.*--force"):
+    with pytest.raises(InputError, match=r"is in use; replace it with force=True"):
         RunDirectory.new(path, force=False)
     directory = RunDirectory.new(path, force=True)
     assert content(path) == before, "nothing is touched before the run begins"
@@ -169,7 +169,7 @@ def test_a_directory_that_is_no_run_is_refused_even_if_forced(tmp_path, name):
     """`prism demo --out project` must not remove project/model."""
     (tmp_path / name).mkdir()
     (tmp_path / name / "precious").write_text("mine")
-    with pytest.raises(InputError, match=rf"{name}.*choose another --out"):
+    with pytest.raises(InputError, match=rf"{name}.*choose another place"):
         RunDirectory.new(tmp_path, force=True)
     with pytest.raises(InputError, match=name):
         RunDirectory(tmp_path).begin({}, resume=False)
@@ -212,7 +212,7 @@ def test_a_file_of_others_where_a_run_replaces_whole_directories_is_refused_befo
     (path / place / "notes.txt").write_text("mine")
     before = content(path)
     for attempt in (lambda: RunDirectory.new(path, force=True), lambda: RunDirectory.existing(path)):
-        with pytest.raises(InputError, match=r"notes\.txt, which no run wrote; move it"):
+        with pytest.raises(InputError, match=r"notes\.txt, which no run wrote"):
             attempt()
     assert content(path) == before
 
@@ -220,8 +220,9 @@ def test_a_file_of_others_where_a_run_replaces_whole_directories_is_refused_befo
 def test_a_run_from_before_the_mark_is_resumed_but_not_replaced(tmp_path):
     path = filled(tmp_path / "run").path
     (path / MARK).unlink()
-    with pytest.raises(InputError, match=r"not the mark of a run.*--resume.*remove it yourself"):
+    with pytest.raises(UnusableOutput, match="not the mark of a run") as caught:
         RunDirectory.new(path, force=True)
+    assert caught.value.resumable == path
     RunDirectory.existing(path).begin({"dim": 100}, resume=True)
     RunDirectory.new(path, force=True)
 
@@ -237,13 +238,13 @@ def test_directories_are_made_with_their_parents(tmp_path):
 def test_a_path_at_or_below_a_file_is_refused(tmp_path, below):
     file = tmp_path / "file"
     file.write_text("mine")
-    with pytest.raises(InputError, match=r"cannot write to .*choose another --out"):
+    with pytest.raises(InputError, match=r"cannot write to .*choose another place"):
         RunDirectory.new(file / below, force=True)
     assert file.read_text() == "mine"
 
 
 def test_only_a_run_is_resumed(tmp_path):
-    with pytest.raises(InputError, match=r"holds no run.*--out"):
+    with pytest.raises(InputError, match="holds no run"):
         RunDirectory.existing(tmp_path)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="neither the mark of a run"):

@@ -19,11 +19,11 @@ def test_the_rate_decays_linearly_to_zero():
     recorder = Recorder(12)
     after, loss = run_steps(recorded_state(recorder), recorder, 12, 10.0)
     # Rates are single precision.
-    np.testing.assert_allclose(after.optimiser[1], [*(1.0 - np.arange(10) / 10), 0.0, 0.0], atol=1e-7)
+    np.testing.assert_allclose(after.optimiser_state[1], [*(1.0 - np.arange(10) / 10), 0.0, 0.0], atol=1e-7)
     assert loss == 2.0
     halved = eqx.tree_at(lambda s: s.rate_factor, recorded_state(recorder), jnp.asarray(0.5, jnp.float32))
     after, _ = run_steps(halved, recorder, 3, 10.0)
-    np.testing.assert_allclose(after.optimiser[1][:3], [0.5, 0.45, 0.4], atol=1e-7)
+    np.testing.assert_allclose(after.optimiser_state[1][:3], [0.5, 0.45, 0.4], atol=1e-7)
 
 
 def test_failed_steps_leave_the_state_alone_and_are_counted():
@@ -33,7 +33,7 @@ def test_failed_steps_leave_the_state_alone_and_are_counted():
     after, loss = run_steps(before, recorder, 50, 100.0)
     assert int(after.step) == 3 + PATIENCE, "the call ends early"
     assert int(after.skipped) == int(after.skipped_in_a_row) == PATIENCE
-    assert int(after.optimiser[0]) == 3
+    assert int(after.optimiser_state[0]) == 3
     assert loss == 2.0, "the mean over the steps that counted"
     assert bits(after.model) == bits(before.model)
 

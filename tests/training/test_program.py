@@ -56,8 +56,8 @@ def test_a_run_cut_anywhere_ends_with_the_same_bits(tmp_path, monkeypatch):
 def test_a_program_like_an_earlier_one_is_not_compiled_again():
     family = AllenCahn.create(3, KEY)
     first = Program.trace(bare_state(family), prism.Adam())
-    assert Program.trace(bare_state(family), prism.Adam()).compiled is first.compiled
-    assert Program.trace(bare_state(family), prism.Adam(0.1)).compiled is not first.compiled
+    assert Program.trace(bare_state(family), prism.Adam()).traced is first.traced
+    assert Program.trace(bare_state(family), prism.Adam(0.1)).traced is not first.traced
 
 
 class Hungry(Optimiser):

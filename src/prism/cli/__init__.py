@@ -1,5 +1,6 @@
 """The command `prism`: the only place that maps names to objects. JAX is imported by a command, not by --help."""
 
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -7,9 +8,13 @@ from collections.abc import Sequence
 from prism.cli.parser import build_parser
 from prism.errors import CorruptedFile, InputError, PrismError, TooLarge, UnusableOutput
 
+GARBAGE_THRESHOLD = 100_000
+"""New objects between two searches for garbage, instead of 700: imports and tracing make many and drop few."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 2 bad input, 1 failed, 130 or 143 interrupted."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
     warnings.showwarning = lambda message, *_, **__: print(f"prism: warning: {message}", file=sys.stderr)
     options = build_parser().parse_args(arguments)
     try:
@@ -29,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def in_options(error: Exception) -> str:
     """The message of an error, its remedy in options where the library names arguments of Python."""
     if isinstance(error, UnusableOutput):
-        return f"{error.complaint}; {'replace it with --force, or ' if error.replaceable else ''}choose another --out"
+        resume = f"continue it with --resume {error.resumable}, " if error.resumable else ""
+        replace = "replace it with --force, " if error.replaceable else ""
+        either = "or " if resume or replace else ""
+        return f"{error.complaint}; {resume}{replace}{either}choose another --out"
     if isinstance(error, TooLarge):
         smaller = "take a smaller --dim, a narrower --lift-width or fewer directions in --estimator"
         return f"{error.complaint}; {smaller if error.fitting is None else f'--points {error.fitting} fits'}"

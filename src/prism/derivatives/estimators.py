@@ -55,10 +55,6 @@ class Estimator(eqx.Module):
             )
         return self.law(order, dimension, width, child(key, Purpose.DIRECTIONS))
 
-    def decompose(self, order: int, dimension: int, key: Key, view: View | None = None) -> Decomposition:
-        """`draw`, and then `at` this view: directions and weights for a network, or for a bare tensor."""
-        return self.draw(order, dimension, 0 if view is None else view.width, key).at(view)
-
 
 class Exact(Estimator):
     """Every direction that is needed: d for order 2, d² for order 4; no variance."""

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import chdtrc
 
-from prism.inversion.estimate import Curve, Estimate, Minimum, Parameter
+from prism.inversion.estimate import Curve, Estimate, Minimum, ParameterEstimate
 from prism.inversion.fitting import Fits
 from prism.inversion.identifiability import MOST, Direction, combinations, open_directions, separate_minima
 from prism.inversion.profiles import Likelihood, Profile, profiles
@@ -63,7 +63,7 @@ def conclude(fitted: Fitted) -> Estimate:
     indices = [fits.best] if suspects else separate_minima(likelihood, fits)
     roots = likelihood.roots(fits.costs[indices])
     found = profiles(likelihood, fits.s[indices], roots, covariance)
-    directions = [one for one in suspects if one.blind or not all(found[index].closed for index in one.parts)]
+    directions = [one for one in suspects if one.blind or not all(found[index].closed for index in one.indices)]
     parameters = _parameters(fitted, found, covariance, directions)
     places = physical(fitted.space, fits.s[indices]).tolist()
     minima = [
@@ -91,13 +91,13 @@ def conclude(fitted: Fitted) -> Estimate:
 
 def _parameters(
     fitted: Fitted, found: Sequence[Profile], covariance: Float[np.ndarray, "p p"], directions: Sequence[Direction]
-) -> dict[str, Parameter]:
+) -> dict[str, ParameterEstimate]:
     """Each parameter with both kinds of interval, and the one of them that is to be used."""
     s = fitted.fits.s[fitted.fits.best]
     half = fitted.likelihood.quantile * np.sqrt(np.diag(covariance))
     local = np.clip([s - half, s + half], 0.0, 1.0)
     ratio = np.transpose([(profile.low, profile.high) for profile in found])
-    undetermined = [index for direction in directions for index in direction.parts]
+    undetermined = [index for direction in directions for index in direction.indices]
     identifiable = (ratio[1] - ratio[0] < MOST) & ~np.isin(np.arange(s.size), undetermined)
     agree = np.abs(local - ratio).max(axis=0) <= NOTICEABLE * half
     curves = np.stack([profile.positions for profile in found], axis=1)
@@ -108,7 +108,7 @@ def _parameters(
         gauss_newton, profile = (ends[0], ends[1]), (ends[2], ends[3])
         chosen = (GAUSS_NEWTON, gauss_newton) if agree[index] else (PROFILE, profile)
         method, interval = chosen if identifiable[index] else (BOX, bounds)
-        parameters[name] = Parameter(
+        parameters[name] = ParameterEstimate(
             value=value,
             interval=interval,
             identifiable=bool(identifiable[index]),
@@ -129,7 +129,10 @@ def _physical_covariance(fitted: Fitted, covariance: Float[np.ndarray, "p p"]) -
 
 
 def _warnings(
-    parameters: dict[str, Parameter], undetermined: Sequence[str], minima: Sequence[Minimum], p_value: float | None
+    parameters: dict[str, ParameterEstimate],
+    undetermined: Sequence[str],
+    minima: Sequence[Minimum],
+    p_value: float | None,
 ) -> Iterator[str]:
     for combination in undetermined:
         yield f"these data do not determine {combination}"

@@ -25,7 +25,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterEstimate:
     """One physical parameter: its best fit, what the data say of it, and how that was found."""
 
     value: float
@@ -48,17 +48,25 @@ class Parameter:
 class Estimate:
     """μ from one data set, with 95 % intervals; what the data do not determine is said, not guessed."""
 
-    parameters: dict[str, Parameter]
+    parameters: dict[str, ParameterEstimate]
+    """By name; `values`, `interval` and `identifiable` give one thing of all of them."""
     covariance: Float[np.ndarray, "p p"] | None
+    """Of μ at the best fit; None where the data leave a direction open."""
     observations: int
     noise: float
+    """Standard deviation of the observations, as given or estimated from what the fit leaves."""
     noise_given: bool
     model_deviation: float
+    """Standard deviation that the solution's own error adds to the noise."""
     reduced_chi_square: float
     p_value: float | None
+    """How likely a χ² as large would be, where the noise is given."""
     threshold: float
+    """Likelihood ratio Λ at the ends of a 95 % interval."""
     open_directions: tuple[str, ...]
+    """Combinations of parameters that the data do not determine, such as `mu1 − 0.98 mu2`."""
     minima: tuple[Minimum, ...]
+    """Parameters apart from each other that fit about equally well, the best first."""
     warnings: tuple[str, ...]
 
     @property
@@ -101,7 +109,7 @@ class Estimate:
         return content
 
 
-def _described(parameter: Parameter) -> str:
+def _described(parameter: ParameterEstimate) -> str:
     low, high = parameter.interval
     if not parameter.identifiable:
         return f"not identifiable from these data: anything in [{low:.6g}, {high:.6g}]"

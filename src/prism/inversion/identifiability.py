@@ -29,7 +29,7 @@ class Direction:
     blind: bool
 
     @property
-    def parts(self) -> list[int]:
+    def indices(self) -> list[int]:
         """The indices of the parameters that take part."""
         sizes = np.abs(self.vector)
         return [int(index) for index in np.flatnonzero(sizes >= PART * sizes.max())]
@@ -37,11 +37,11 @@ class Direction:
     def combination(self, space: ParameterSpace) -> str:
         """The direction in the coordinates that people read, such as `mu1 − 0.98 mu2`."""
         low, high = (np.asarray(end, np.float64) for end in space.uniform_box())
-        weights = (self.vector * (high - low))[self.parts]
+        weights = (self.vector * (high - low))[self.indices]
         weights = weights / np.abs(weights).max() * np.sign(weights[0])
         logarithm = "log " if space.logarithmic else ""
         text = ""
-        for index, weight in zip(self.parts, weights, strict=True):
+        for index, weight in zip(self.indices, weights, strict=True):
             sign = (" − " if weight < 0.0 else " + ") if text else ""
             size = f"{abs(weight):.2f} ".removeprefix("1.00 ")
             text += f"{sign}{size}{logarithm}{space.names[index]}"

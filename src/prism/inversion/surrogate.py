@@ -18,9 +18,9 @@ from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Batch, Sampling, draw_batch
-from prism.objective.calibration import constant_batch, residual_scale
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals, lifted_value, solution_value
+from prism.objective.units import draw_constant_batch, residual_scale
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
 from prism.problem.terms import sample_pair
@@ -79,8 +79,8 @@ class Physics(eqx.Module):
         sampling, key = Sampling(points.shape[0], 1, crossed=True), stream(0, Purpose.CHECK)
         places = points, family.parameters.middle()[None]
         at_places = lambda batch: eqx.tree_at(lambda b: (b.points, b.parameters), batch, places)
-        at_rest = constant_batch(family, estimator, sampling, child(key, Purpose.CALIBRATION))
-        scale = residual_scale(family, at_places(at_rest))
+        constant_batch = draw_constant_batch(family, estimator, sampling, child(key, Purpose.UNITS))
+        scale = residual_scale(family, at_places(constant_batch))
         batch = at_places(draw_batch(family, estimator, sampling, model.lift.width, False, key))
         return Physics(model, family, batch, scale)
 

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Decomposition, Directions
-from prism.derivatives.taylor import Jet, linear_jet, point_jet
+from prism.derivatives.directions import Directions
 from prism.numerics.keys import Purpose, child
 from prism.shapes import Hidden, Key, Point
 
@@ -60,12 +59,3 @@ class Lift(eqx.Module):
     def lifted(self, x: Point, directions: Sequence[Directions]) -> Lifted:
         """The point and the directions of each frame, lifted."""
         return Lifted(self(x), tuple(bundle.through(self.weight) for bundle in directions))
-
-    def jet(self, x: Point, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
-        """The jet of z to `order`, whose last coefficient is collapsed or not."""
-        first = decomposition.directions.through(self.weight)
-        return linear_jet(self(x), first, order, collapsed, decomposition.weights)
-
-    def point(self, x: Point) -> Jet:
-        """The jet of order 0: the value alone."""
-        return point_jet(self(x))

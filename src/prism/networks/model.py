@@ -10,7 +10,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.derivatives.directions import Decomposition
 from prism.derivatives.taylor import Activation, Jet, Tanh
 from prism.networks.lift import Lift
 from prism.networks.manifold import Manifold
@@ -18,7 +17,7 @@ from prism.networks.modulation import FILM, HyperGenerator, Modulation, Modulati
 from prism.numerics.keys import Purpose, child
 from prism.problem.domains import Domain
 from prism.problem.parameters import ParameterSpace
-from prism.shapes import Key, Parameter, Point, Scalar
+from prism.shapes import Key, Parameter, Scalar
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,6 @@ class Model(eqx.Module):
 
     def modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.generator(self.parameters.standardise(mu))
-
-    def jet(self, x: Point, mu: Parameter, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
-        """The jet of N along the directions."""
-        return self.read(self.lift.jet(x, decomposition, order, collapsed), mu)
-
-    def point(self, x: Point, mu: Parameter) -> Jet:
-        """The jet of order 0: N(x; μ) alone."""
-        return self.read(self.lift.point(x), mu)
 
     def constant(self, value: Scalar) -> "Model":
         """The network that is amplitude · value everywhere."""

@@ -32,8 +32,11 @@ class ModulationSettings:
 
 
 FILM = ModulationSettings(meaning="γ(μ) ⊙ z + β(μ)")
+"""Every hidden layer scaled and shifted: the paper's choice, and the default."""
 SCALE = ModulationSettings(shift=False, meaning="γ(μ) ⊙ z")
+"""Scaled alone."""
 SHIFT = ModulationSettings(scale=False, meaning="z + β(μ)")
+"""Shifted alone."""
 CONCAT = ModulationSettings(
     scale=False, starts_at_identity=False, meaning="μ's embedding added in every layer, the naive baseline"
 )

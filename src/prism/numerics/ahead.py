@@ -5,8 +5,8 @@
     traced.compile()              may be done in another thread
     traced(a, b)                  f(a, b)
 
-What is not an array, in arguments or results, is part of the program and takes no part in the call. A function traced
-lately for like arguments is not traced or compiled again.
+What is not an array, in arguments or results, belongs to the program: in a call it is ignored, and the values given to
+`trace` hold. A function traced lately for like arguments is not traced or compiled again.
 """
 
 import functools
@@ -18,14 +18,15 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from prism.numerics.compilation import CompilerOptions
 
-KEPT = 24
+KEPT_FUNCTIONS = 24
 """Traced functions that are kept: other seeds of a problem, and other lengths of a run, share them."""
 
 
-class Traced:
+class TracedFunction:
     """A function traced for certain shapes; `rest` is what of its result is no array."""
 
     def __init__(self, stage: jax.stages.Traced, rest: Any, options: CompilerOptions):
@@ -57,17 +58,18 @@ class Traced:
 
 def trace(
     function: Callable, *arguments: Any, options: CompilerOptions = MappingProxyType({}), donate: tuple[int, ...] = ()
-) -> Traced:
+) -> TracedFunction:
     """The function for arguments like these; a call uses up those whose numbers are in `donate`."""
     arrays, static = eqx.partition(arguments, _is_array)
-    leaves, structure = jax.tree.flatten(arrays)
-    kinds = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-    constants, frame = jax.tree.flatten(static)
-    return _traced(function, structure, kinds, frame, tuple(constants), tuple(options.items()), donate)
+    leaves, array_tree = jax.tree.flatten(arrays)
+    constants, static_tree = jax.tree.flatten(static)
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    settings = (tuple(options.items()), donate, jnp.result_type(float))
+    return _traced(function, array_tree, shapes, static_tree, tuple(constants), settings)
 
 
 @contextmanager
-def no_garbage() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """For tracing, which makes many objects and keeps them: a fifth faster without looking for garbage."""
     enabled = gc.isenabled()
     gc.disable()
@@ -78,19 +80,14 @@ def no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-@functools.lru_cache(maxsize=KEPT)
+@functools.lru_cache(maxsize=KEPT_FUNCTIONS)
 def _traced(
-    function: Callable,
-    structure: Any,
-    kinds: tuple,
-    frame: Any,
-    constants: tuple,
-    options: tuple,
-    donate: tuple[int, ...],
-) -> Traced:
-    """Everything that the program depends on is in the key."""
-    arrays = jax.tree.unflatten(structure, [jax.ShapeDtypeStruct(*kind) for kind in kinds])
-    static, rest = jax.tree.unflatten(frame, constants), []
+    function: Callable, array_tree: Any, shapes: tuple, static_tree: Any, constants: tuple, settings: tuple
+) -> TracedFunction:
+    """Everything that the program depends on is in the key, JAX's default of float64 or float32 too."""
+    options, donate, _ = settings
+    arrays = jax.tree.unflatten(array_tree, [jax.ShapeDtypeStruct(*shape) for shape in shapes])
+    static, rest = jax.tree.unflatten(static_tree, constants), []
 
     def on_arrays(*arrays: Any) -> Any:
         given, other = eqx.partition(function(*eqx.combine(arrays, static)), eqx.is_array)
@@ -98,7 +95,7 @@ def _traced(
         return given
 
     stage = jax.jit(on_arrays, donate_argnums=donate).trace(*arrays)
-    return Traced(stage, rest[0], dict(options))
+    return TracedFunction(stage, rest[0], dict(options))
 
 
 def _is_array(leaf: object) -> bool:

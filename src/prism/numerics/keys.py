@@ -24,7 +24,7 @@ class Purpose(enum.IntEnum):
 
     # The parts of a run, below its seed.
     MODEL = 0
-    CALIBRATION = 1
+    UNITS = 1
     TRAINING = 2
     EVALUATION = 3
     CHECK = 4

@@ -25,9 +25,9 @@ class LiftedNetwork:
     lifted: Lifted
     mu: Parameter
 
-    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
+    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
         first = self.lifted.firsts[number]
-        hidden = linear_jet(self.lifted.value, first, frame.order, frame.collapsed, part.weights)
+        hidden = linear_jet(self.lifted.value, first, frame.order, frame.collapsed, decomposition.weights)
         return self.model.read(hidden, self.mu)
 
     def value(self) -> Jet:
@@ -42,11 +42,11 @@ def network_derivatives(
     `probe` is added to what leaves the lift, so that one can differentiate by it.
     """
     place = place_at(family, x, mu, model.lift.weight)
-    parts = decompositions(family, draws, place)
-    lifted = model.lift.lifted(x, [part.directions for part in parts])
+    decomposed = decompositions(family, draws, place)
+    lifted = model.lift.lifted(x, [one.directions for one in decomposed])
     if probe is not None:
         lifted = jax.tree.map(jnp.add, lifted, probe)
-    return derivatives(family, parts, LiftedNetwork(model, lifted, mu), place)
+    return derivatives(family, decomposed, LiftedNetwork(model, lifted, mu), place)
 
 
 def residual(

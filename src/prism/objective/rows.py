@@ -1,6 +1,8 @@
 """The rows of one batch: scaled residuals of the equation, of its conditions and of its gradient in x.
 
-    loss = mean r² + Σ_c mean (√weight_c (u − g))² [ + mean |∇ₓr|² ],     each in units in which it starts at one
+    loss = mean r² + Σ_c mean (√weight_c (u − g))² [ + mean |∇ₓr|² ]
+
+r and ∇ₓr in units in which they start at one, u − g in units of its largest miss (`objective/units.py`).
 
 Each kind of row is a formula at one sample, a method of `Objective`. Every optimiser, fine-tuning and trust read those
 formulas, at the points and along the directions of one `Batch`; `Objective.rows` evaluates all of them.
@@ -62,7 +64,8 @@ class Objective(eqx.Module):
     estimates (unbiased; paper, Theorem A.3, Remark A.1).
 
     `scale` is the root mean square of the residual of N = 0, so that a loss of 1 means "as wrong as predicting nothing"
-    at every dimension; `slope_scale` that of its gradient in x, `condition_scale` that of the conditions.
+    at every dimension; `slope_scale` that of its gradient in x, `condition_scale` the largest of the amplitude and
+    |u − g| of N = 0 at the targets.
     """
 
     family: Family

@@ -161,9 +161,9 @@ class Wave:
 
     x: Point
 
-    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
-        like = constant_jet(self._phase, frame.order, frame.collapsed, part.weights)
-        steps = part.directions.inner(jnp.full_like(self.x, self.x.shape[0] ** -0.5))
+    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
+        like = constant_jet(self._phase, frame.order, frame.collapsed, decomposition.weights)
+        steps = decomposition.directions.inner(jnp.full_like(self.x, self.x.shape[0] ** -0.5))
         coefficients = [
             steps**k * jnp.sin(self._phase + k * math.pi / 2) / math.factorial(k) for k in range(1, frame.order + 1)
         ]

@@ -1,6 +1,8 @@
 """Soft conditions  u(x; μ) = g  on a part of the domain: boundary, initial time, data. Residuals beside the equation's.
 
-loss = mean r² + Σ_c weight_c · mean (u − g)² ,     each part in units in which it starts at one.
+    loss = mean r² + Σ_c weight_c · mean (u − g)²
+
+r in units in which it starts at one, u − g in units of its largest miss.
 """
 
 import abc
@@ -57,7 +59,10 @@ class Condition(eqx.Module):
 
 
 class Prescribed(Condition):
-    """u = value(x, μ) on a domain of lower dimension: `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0])`."""
+    """u = value(x, μ) on a domain of lower dimension: `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0])`.
+
+    Every batch draws `points` of it; `weight` multiplies its mean square in the loss.
+    """
 
     domain: Domain
     value: Callable[[Point, Named], Scalar]
@@ -74,7 +79,10 @@ class Prescribed(Condition):
 
 
 class Observed(Condition):
-    """u as measured: at each row of `at` under the parameters in the same row of `under`, one of `values`."""
+    """u as measured: at each row of `at` under the parameters in the same row of `under`, one of `values`.
+
+    Every batch draws `points` of the rows; `weight` multiplies their mean square in the loss.
+    """
 
     at: Float[Array, "n coordinates"]
     under: Float[Array, "n p"]

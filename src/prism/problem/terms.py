@@ -1,8 +1,8 @@
 """The terms of a family at one point, read off jets: nothing here knows what network the jets are of.
 
 draws = draw_directions(family, estimator, place, key)      once per point
-parts = decompositions(family, draws, place)                directions and weights there
-u = derivatives(family, parts, network, place)              u.value, u.lap, ...
+decomposed = decompositions(family, draws, place)           directions and weights there
+u = derivatives(family, decomposed, network, place)         u.value, u.lap, ...
 """
 
 from collections.abc import Sequence
@@ -51,8 +51,8 @@ class Frame:
 class NetworkJets(Protocol):
     """What is asked of a network N at one pair (x, μ)."""
 
-    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
-        """Its jet for the frame of this number, along the directions of that part."""
+    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
+        """Its jet for the frame of this number, along the directions of that decomposition."""
         ...
 
     def value(self) -> Jet:
@@ -66,8 +66,8 @@ class Constant:
 
     constant: Scalar
 
-    def jet(self, number: int, frame: Frame, part: Decomposition) -> Jet:
-        return constant_jet(self.constant, frame.order, frame.collapsed, part.weights)
+    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
+        return constant_jet(self.constant, frame.order, frame.collapsed, decomposition.weights)
 
     def value(self) -> Jet:
         return point_jet(self.constant)
@@ -108,14 +108,15 @@ def decompositions(family: Family, draws: Sequence[Draw], place: Place) -> list[
     return [frame.leader.decompose(draw, place) for frame, draw in zip(frames(family), draws, strict=True)]
 
 
-def derivatives(family: Family, parts: Sequence[Decomposition], network: NetworkJets, place: Place) -> Derivatives:
+def derivatives(family: Family, decomposed: Sequence[Decomposition], network: NetworkJets, place: Place) -> Derivatives:
     """u and its terms where N has these jets."""
     constraint, terms = family.constraint(), {}
-    if not parts:
+    if not decomposed:
         return Derivatives(constraint.apply(network.value(), place.x, place.mu, None).value, {})
     value = jnp.zeros(())
-    for number, (frame, part) in enumerate(zip(frames(family), parts, strict=True)):
-        u = constraint.apply(network.jet(number, frame, part), place.x, place.mu, part.directions)
+    for number, (frame, decomposition) in enumerate(zip(frames(family), decomposed, strict=True)):
+        jet = network.jet(number, frame, decomposition)
+        u = constraint.apply(jet, place.x, place.mu, decomposition.directions)
         value = u.value
         terms |= {name: operator.read(u) for name, operator in frame.operators.items()}
     return Derivatives(value, terms)

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.inversion.estimate import Estimate, Parameter
+from prism.inversion.estimate import Estimate, ParameterEstimate
 from prism.reporting.plots import BLUE
 
 GREY, RED = "#888888", "#c44e52"
@@ -29,7 +29,7 @@ def likelihoods(estimate: Estimate) -> Figure:
     return figure
 
 
-def _title(name: str, parameter: Parameter) -> str:
+def _title(name: str, parameter: ParameterEstimate) -> str:
     if not parameter.identifiable:
         return f"{name}: not identifiable"
     return f"{name} = {parameter.value:.4g} in [{parameter.interval[0]:.4g}, {parameter.interval[1]:.4g}]"

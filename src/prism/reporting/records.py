@@ -1,4 +1,5 @@
-"""The directory of a run: config.json, environment.json, metrics.jsonl, report.json, plots/, checkpoints/, model/.
+"""The directory of a run: config.json, environment.json, metrics.jsonl, report.json, plots/, checkpoints/, model/,
+and the trust.json that `prism trust` adds.
 
 It is known by the mark of `prism.files.marks`, which is written before anything else.
 """
@@ -9,6 +10,7 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from prism.errors import InputError, UnusableOutput
@@ -43,23 +45,15 @@ class RunDirectory:
 
         Nothing is touched before `begin`.
         """
-        try:
-            check_directory(path)
-        except UnusableOutput as error:
-            raise InputError(f"{error.complaint}; choose another --out") from error
-        directory, used = RunDirectory(path), RUN.used(path)
+        check_directory(path)
+        used = RUN.used(path)
         if used and not RUN.holds(path):
-            earlier = f", or go on with --resume {path}" if "config.json" in used else ""
-            raise InputError(
-                f"{path} holds {used[0]} but not the mark of a run ({MARK}), so it is left alone: "
-                f"choose another --out{earlier}, or remove it yourself"
-            )
+            unmarked = f"{path} holds {used[0]} but not the mark of a run ({MARK}), so it is left alone"
+            raise UnusableOutput(unmarked, resumable=path if RunDirectory(path)._has_checkpoint() else None)
         if used and not force:
-            raise InputError(
-                f"{path} is in use; continue it with --resume {path}, replace it with --force, or choose another --out"
-            )
-        directory._check_whole()
-        return directory
+            raise UnusableOutput(f"{path} is in use", replaceable=True, resumable=path)
+        RUN.check_whole(path)
+        return RunDirectory(path)
 
     def begin(self, config: Mapping[str, object], resume: bool) -> None:
         """Make and mark the directory, clear it of an earlier run unless that is resumed, write what the run is."""
@@ -73,21 +67,17 @@ class RunDirectory:
         """The directory of a run to resume: one with the mark, or with a checkpoint of a version before the mark."""
         directory = RunDirectory(path)
         if not (path / "config.json").is_file():
-            raise InputError(f"{path} holds no run (no config.json); start one with --out {path}")
-        if not RUN.holds(path) and not any(directory.checkpoints.glob(f"{STEP}/{MANIFEST}")):
+            raise InputError(f"{path} holds no run (no config.json); give the directory that a run was written to")
+        if not RUN.holds(path) and not directory._has_checkpoint():
             raise InputError(
                 f"{path} holds a config.json, but neither the mark of a run ({MARK}) nor a checkpoint; "
-                "start a new run in another --out"
+                "start a new run elsewhere"
             )
-        directory._check_whole()
+        RUN.check_whole(path)
         return directory
 
-    def _check_whole(self) -> None:
-        """Refuse files of others in the directories that the run will replace as a whole."""
-        try:
-            RUN.check_whole(self.path)
-        except UnusableOutput as error:
-            raise InputError(f"{error.complaint}; move it elsewhere first") from error
+    def _has_checkpoint(self) -> bool:
+        return any(self.checkpoints.glob(f"{STEP}/{MANIFEST}"))
 
     @property
     def checkpoints(self) -> Path:
@@ -133,20 +123,14 @@ class RunDirectory:
 
 def environment() -> dict[str, object]:
     """What the numbers of a run depend on besides its settings."""
-    import equinox
     import jax
-    import numpy
-    import optax
 
     import prism
 
     return {
         "prism": prism.__version__,
         "python": sys.version.split()[0],
-        "jax": jax.__version__,
-        "equinox": equinox.__version__,
-        "optax": optax.__version__,
-        "numpy": numpy.__version__,
+        **{name: metadata.version(name) for name in ("jax", "equinox", "optax", "numpy")},
         "platform": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),

@@ -18,12 +18,11 @@ import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
-from prism.numerics.ahead import trace
 from prism.numerics.chunks import chunk_size, map_chunks
 from prism.numerics.keys import Purpose, child, item, items
 from prism.objective.residuals import solution_value
 from prism.problem.family import Family
-from prism.problem.terms import constrained_value, sample_pair
+from prism.problem.terms import constrained_value
 from prism.shapes import Key, Parameter
 
 POINTS, PARAMETERS = 20_000, 100
@@ -32,8 +31,6 @@ NODES = 36
 """Quadrature nodes of the mean over μ."""
 WORK = 8e9
 """How many coordinates of exact solutions a full evaluation may compute; fewer points at large d."""
-QUICK_WORK = 2e7
-"""How many coordinates the error shown while training may take."""
 VANISHING = 1e-6
 """A μ-blind error below this is rounding: the solution does not depend on μ and there is no skill to speak of."""
 
@@ -94,7 +91,7 @@ class Evaluation:
         verdict = learned if self.skill < 1.0 else "it has not learned μ"
         return [*lines, f"skill              {self.skill:.3f}       error / μ-blind error: {verdict}"]
 
-    def summary(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""
         return {name: value for name, value in asdict(self).items() if name != "by_parameter"}
 
@@ -112,47 +109,6 @@ def evaluate(model: Model, family: Family, key: Key, points: int | None = None) 
     chunks = list(_stream(model, family, parameters, child(key, Purpose.POINTS), count))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts).astype(np.float64)[:count], *chunks)
     return summarise(whole, np.asarray(parameters), family.parameters.names)
-
-
-@dataclass(frozen=True)
-class QuickError:
-    """The relative L2 error on a small sample, and its standard error."""
-
-    relative_l2: float
-    standard_error: float
-
-
-class QuickCheck:
-    """The relative L2 error of any network of a run on one small sample, for the eye while training.
-
-    It is traced from the shapes of a network; `compile` may then be called in another thread, before there is one.
-    """
-
-    def __init__(self, model: Model, family: Family, key: Key):
-        count = int(np.clip(QUICK_WORK / family.domain.coordinates, 16, 1_000))
-        self._family, self._keys = family, items(key, count)
-        self._compare = trace(_compare, model, family, self._keys)
-
-    def compile(self) -> None:
-        """Make it ready."""
-        self._compare.compile()
-
-    def __call__(self, model: Model) -> QuickError:
-        found = self._compare(model, self._family, self._keys)
-        predicted, exact = (np.asarray(values, np.float64) for values in found)
-        error = predicted - exact
-        return QuickError(relative_l2(error, exact), _standard_error(error**2, exact**2))
-
-
-def _compare(model: Model, family: Family, keys: Array) -> tuple[Array, Array]:
-    """u and the exact solution at random pairs."""
-    return jax.vmap(lambda key: _compared(model, family, key))(keys)
-
-
-def _compared(model: Model, family: Family, key: Key) -> tuple[Array, Array]:
-    """u and the exact solution at one random pair."""
-    x, mu = sample_pair(family, key)
-    return solution_value(model, family, x, mu), family.exact(x, family.parameters.named(mu))
 
 
 def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
@@ -236,7 +192,7 @@ def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) ->
         points=len(exact),
         parameters=len(parameters),
         relative_l2=l2,
-        relative_l2_standard_error=_standard_error(error**2, exact**2),
+        relative_l2_standard_error=standard_error(error**2, exact**2),
         relative_l1=float(np.sum(np.abs(error)) / np.sum(np.abs(exact))),
         trivial_error=relative_l2(trivial, exact),
         mu_blind_error=blind_error,
@@ -250,7 +206,7 @@ def relative_l2(error: Column, exact: Column) -> float:
     return float(np.sqrt(np.sum(error**2) / np.sum(exact**2)))
 
 
-def _standard_error(error: Column, size: Column) -> float:
+def standard_error(error: Column, size: Column) -> float:
     """Of √(mean error / mean size), by the delta method for a ratio of means."""
     ratio = np.mean(error) / np.mean(size)
     if ratio == 0.0:

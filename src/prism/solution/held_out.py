@@ -13,10 +13,10 @@ from jaxtyping import Array, Float
 
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
-from prism.objective.batches import Batch, Draws, Sampling, draw_batch, redraw
-from prism.objective.calibration import constant_response, constant_rows
+from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals
+from prism.objective.units import constant_residuals, constant_response, for_constants
 from prism.problem.family import Family
 from prism.shapes import Key, Scalar
 
@@ -41,7 +41,7 @@ class HeldOutResidual:
             "the error is not known: the family has no exact solution",
         ]
 
-    def summary(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """The numbers by name."""
         return asdict(self)
 
@@ -59,11 +59,12 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[
     """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
     estimator = suited_estimator(family)
     batch = draw_batch(family, estimator, sampling, model.lift.width, True, key)
-    alone = redraw(batch, family, estimator, 1, child(key, Purpose.WHOLE), twice=True)
-    at_zero, response = constant_response(family, alone)
+    constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
+    at_zero, response = constant_response(family, constant_batch)
     gain = jnp.sum(response * response)
     best = -jnp.sum(response * at_zero) / jnp.where(gain > 0, gain, 1.0)
-    constant = lambda value: _size(lambda draws: constant_rows(family, alone, value, draws), alone)
+    of_constant = lambda value, draws: constant_residuals(family, constant_batch, value, draws)
+    constant = lambda value: _size(lambda draws: of_constant(value, draws), constant_batch)
     zero = constant(jnp.zeros(()))
     network = _size(lambda draws: batch_residuals(model, family, batch, draws), batch)
     return jnp.stack([network, jnp.minimum(constant(best), zero), zero])

@@ -66,7 +66,9 @@ class Solution(eqx.Module):
     ) -> "Solution":
         """A solution for one μ, inside or outside the trained space: `solution.fine_tune(mu1=2.0, mu2=1.2)`.
 
-        `prism.solution.tuning.fine_tune` also gives the residuals before and after.
+        `seconds` bounds the time, compilation included; `parts` are the numbers that may change (all of `Diagonals()`,
+        `Modulators()` and `LastLayer()` unless given); `seed` draws the points. `prism.solution.tuning.fine_tune` also
+        gives the residuals before and after.
         """
         mu = self.family.parameters.array(**parameters)
         tunables = DEFAULT_TUNABLES if parts is None else parts

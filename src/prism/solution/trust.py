@@ -17,10 +17,10 @@ from jaxtyping import Array, Float
 
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
-from prism.objective.batches import Sampling, draw_batch, redraw
-from prism.objective.calibration import residual_scale
+from prism.objective.batches import Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import batch_residuals
+from prism.objective.units import for_constants, residual_scale
 from prism.problem.family import Family
 from prism.shapes import Key, Parameter
 from prism.solution.evaluation import errors_at
@@ -68,7 +68,9 @@ class Trust:
     envelopes: tuple[float, ...]
     """M(l; μ) = max(‖diag γ⁽ˡ⁾(μ) W⁽ˡ⁾‖₂, 1) from the lift to the readout (paper, Lemma on derivatives)."""
     error: float | None
+    """The estimated relative L2 error at μ; None where the family has no exact solution to calibrate with."""
     error_interval: tuple[float, float] | None
+    """The interval around it, from how far log(error / ρ) spreads over the parameters of the calibration."""
 
     def describe(self) -> list[str]:
         """For a reader."""
@@ -127,12 +129,12 @@ def scaled_residuals(model: Model, family: Family, parameters: Float[Array, "par
 def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key) -> Float[Array, "params"]:
     estimator, sampling, key = suited_estimator(family), Sampling(POINTS, 1, crossed=True), child(key, Purpose.CHECK)
     batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
-    constant = redraw(batch, family, estimator, 1, child(key, Purpose.SECOND_DIRECTIONS))
+    constant_batch = for_constants(batch, family, estimator, child(key, Purpose.SECOND_DIRECTIONS))
 
     def scaled(mu: Parameter) -> Array:
         at = lambda drawn: eqx.tree_at(lambda b: b.parameters, drawn, mu[None])
         r = batch_residuals(model, family, at(batch))
-        return jnp.sqrt(jnp.mean(r**2)) / residual_scale(family, at(constant))
+        return jnp.sqrt(jnp.mean(r**2)) / residual_scale(family, at(constant_batch))
 
     return jax.lax.map(scaled, parameters)
 

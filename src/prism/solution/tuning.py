@@ -26,9 +26,9 @@ from prism.numerics.keys import Purpose, child, item, items, stream
 from prism.numerics.least_squares import Levenberg
 from prism.numerics.staging import Stages, Values
 from prism.objective.batches import Sampling, pair_at
-from prism.objective.calibration import condition_scale, constant_batch, residual_scale
 from prism.objective.estimation import suited_estimator
 from prism.objective.rows import Objective
+from prism.objective.units import condition_scale, draw_constant_batch, residual_scale
 from prism.problem.conditions import Condition
 from prism.problem.family import Family
 from prism.shapes import Key, Keys, Parameter, Scalar, Vector
@@ -95,7 +95,7 @@ class Tuning(eqx.Module):
         start, _ = unknowns_of(model, tunables)
         if not start.size:
             raise InputError("the network has none of the numbers that are to be tuned; choose other parts")
-        objective = objective_at(model, family, mu, child(key, Purpose.CALIBRATION))
+        objective = objective_at(model, family, mu, child(key, Purpose.UNITS))
         rows = []
         for number, row in enumerate(kinds_of_rows(family)):
             keys = items(item(key, number), points)
@@ -103,7 +103,8 @@ class Tuning(eqx.Module):
         share = max(1, points * POINTS // (POINTS + HELD_OUT))
         return Tuning(tuple(r[:share] for r in rows), tuple(r[share:] for r in rows), start)
 
-    def look(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
+    def linearised(self, unknowns: Vector) -> tuple[Float[Array, "rows"], Float[Array, "rows n"]]:
+        """The rows that are fitted, and their derivatives by the unknowns."""
         values, jacobians = zip(*[rows.values_and_jacobian(unknowns) for rows in self.fitted], strict=True)
         return jnp.concatenate(values), jnp.concatenate(jacobians)
 
@@ -119,7 +120,7 @@ class Tuning(eqx.Module):
 @eqx.filter_jit
 def step(tuning: Tuning, state: Levenberg) -> tuple[Levenberg, Scalar]:
     """One step, and how its unknowns are judged. No array in it knows the dimension."""
-    state = state.step(tuning.look)
+    state = state.step(tuning.linearised)
     return state, tuning.judge(jnp.asarray(state.unknowns))
 
 
@@ -155,19 +156,19 @@ def fine_tune(
 def objective_at(model: Model, family: Family, mu: Parameter, key: Key) -> Objective:
     """The objective at one μ, its rows in units of those of N = 0 there."""
     estimator = suited_estimator(family)
-    batch = constant_batch(family, estimator, Sampling(SCALE_POINTS, 1, crossed=True), key)
+    batch = draw_constant_batch(family, estimator, Sampling(SCALE_POINTS, 1, crossed=True), key)
     batch = eqx.tree_at(lambda b: b.parameters, batch, mu[None])
     targets = []
     for number, condition in enumerate(family.conditions.values()):
         keys = items(item(child(key, Purpose.CONDITIONS), number), SCALE_POINTS)
         draw = lambda k, condition=condition: condition.draw_at(mu, family.parameters, k)
-        targets.append((condition, jax.vmap(draw)(keys)) if condition.at_every_parameter else None)
+        targets += [jax.vmap(draw)(keys)] if condition.at_every_parameter else []
     return Objective(
         family,
         estimator,
         residual_scale(family, batch),
         Sampling(POINTS, POINTS),
-        condition_scale=condition_scale(family, [t for t in targets if t is not None], jnp.abs(model.amplitude)),
+        condition_scale=condition_scale(family, targets, jnp.abs(model.amplitude)),
     )
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 
 from prism.networks.model import Model
-from prism.numerics.ahead import Traced, no_garbage, trace
+from prism.numerics.ahead import TracedFunction, trace, without_garbage_collection
 from prism.numerics.compilation import RUNS_ONCE
 from prism.numerics.keys import Purpose, child, stream
-from prism.objective.calibration import calibrate
 from prism.objective.rows import Objective
+from prism.objective.units import with_units
 from prism.problem.family import Family
 from prism.shapes import Key
-from prism.solution.evaluation import QuickCheck
+from prism.solution.quick_evaluation import QuickEvaluation
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.program import Program, refuse_too_large
@@ -35,47 +35,47 @@ def state_shapes(family: Family, settings: Settings) -> TrainingState:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs before its first step; the check only where an exact solution is known."""
+    """What a run needs before its first step; the quick evaluation only where an exact solution is known."""
 
     program: Program
     state: TrainingState
-    check: QuickCheck | None
+    quick_evaluation: QuickEvaluation | None
 
 
-@no_garbage()
+@without_garbage_collection()
 def prepare(family: Family, settings: Settings) -> Prepared:
     """Everything compiled; the first state is made only if the program of the steps fits into memory."""
-    first = _traced_state(family, settings)
-    program, check = Program.trace(first.shapes, settings.optimiser), None
-    program.traced.lower()
-    with ThreadPoolExecutor(1) as aside:
-        compiling = aside.submit(lambda: program.compiled)
+    traced_state, quick_evaluation = _traced_state(family, settings), None
+    program = Program.trace(traced_state.shapes, settings.optimiser)
+    program.lower()
+    with ThreadPoolExecutor(1) as executor:
+        compiling = executor.submit(program.compile)
         if family.has_exact:
             key = child(stream(settings.seed, Purpose.EVALUATION), Purpose.QUICK)
-            check = QuickCheck(first.shapes.model, family, key)
-            check.compile()
-        first.compile()
+            quick_evaluation = QuickEvaluation(traced_state.shapes.model, family, key)
+            quick_evaluation.compile()
+        traced_state.compile()
         compiling.result()
     shapes = lambda points: state_shapes(family, settings.with_points(points))
     refuse_too_large(program, settings.sampling.points, shapes)
-    return Prepared(program, first(*_arguments(family, settings)), check)
+    return Prepared(program, traced_state(*_arguments(family, settings)), quick_evaluation)
 
 
-def _traced_state(family: Family, settings: Settings) -> Traced:
+def _traced_state(family: Family, settings: Settings) -> TracedFunction:
     return trace(_state, *_arguments(family, settings), options=RUNS_ONCE)
 
 
 def _arguments(family: Family, settings: Settings) -> tuple[Family, Settings, Key, Key, Key]:
     """Of `_state`: the seed enters through the keys alone."""
-    keys = (stream(settings.seed, purpose) for purpose in (Purpose.MODEL, Purpose.CALIBRATION, Purpose.TRAINING))
-    first, calibration, training = keys
-    return family, replace(settings, seed=0), first, calibration, training
+    keys = (stream(settings.seed, purpose) for purpose in (Purpose.MODEL, Purpose.UNITS, Purpose.TRAINING))
+    model_key, units_key, training_key = keys
+    return family, replace(settings, seed=0), model_key, units_key, training_key
 
 
-def _state(family: Family, settings: Settings, first: Key, calibration: Key, training: Key) -> TrainingState:
-    model = Model.create(settings.architecture, family.domain, family.parameters, first)
+def _state(family: Family, settings: Settings, model_key: Key, units_key: Key, training_key: Key) -> TrainingState:
+    model = Model.create(settings.architecture, family.domain, family.parameters, model_key)
     objective = Objective(
         family, settings.estimator, jnp.ones(()), settings.sampling, settings.independent, settings.slopes
     )
-    model, objective = calibrate(model, objective, calibration)
-    return TrainingState.create(model, settings.optimiser, objective, training)
+    model, objective = with_units(model, objective, units_key)
+    return TrainingState.create(model, settings.optimiser, objective, training_key)

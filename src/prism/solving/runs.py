@@ -1,4 +1,4 @@
-"""One run from a family to a Solution: check, compile, calibrate, train, evaluate, and write it all down."""
+"""One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
 import sys
 import time
@@ -17,8 +17,9 @@ from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.solution.evaluation import Evaluation, QuickError, evaluate
+from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.held_out import HeldOutResidual, held_out_residual
+from prism.solution.quick_evaluation import QuickError
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
 from prism.solving.preparation import Prepared, prepare
@@ -61,7 +62,7 @@ class Outcome:
             "peak_rss_mb": peak_rss_megabytes(),
             "skipped_steps": self.skipped,
             "loss": self.loss,
-            **(judged.summary() if judged else {}),
+            **(judged.as_json() if judged else {}),
         }
 
     def describe(self) -> list[str]:
@@ -111,7 +112,7 @@ def execute(
     return replace(outcome, held_out=held_out_residual(model, solved, key))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Run:
     """The pieces of a run under way."""
 
@@ -194,9 +195,9 @@ def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
 
 
 def _quick_error(run: _Run, state: TrainingState) -> QuickError | None:
-    """The relative L2 error on a small held-out sample, for the eye."""
-    check = run.prepared.check
-    return None if check is None else check(state.model)
+    """The relative L2 error on a small held-out sample, where the exact solution is known."""
+    evaluation = run.prepared.quick_evaluation
+    return None if evaluation is None else evaluation(state.model)
 
 
 def _record(run: _Run, progress: Progress, error: QuickError | None) -> None:

@@ -63,7 +63,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
                 "modulation": name,
                 "seconds per step in each round": [times[name] for times in rounds],
                 "FLOP per step": _flop(stepper.program),
-                "compiled bytes": compiled_bytes(stepper.program.compiled),
+                "compiled bytes": compiled_bytes(stepper.program.compile()),
             }
             for name, stepper in steppers.items()
         ]
@@ -72,7 +72,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 
 def _flop(program: Program) -> float:
     """Of one step: the compiler counts the body of the loop once."""
-    return float((program.compiled.cost_analysis() or {}).get("flops", float("nan")))
+    return float((program.compile().cost_analysis() or {}).get("flops", float("nan")))
 
 
 def summary(measurements: Measurements) -> list[TableRow]:

@@ -13,7 +13,7 @@ from prism.numerics.keys import Purpose, child, items, stream
 from prism.shapes import Key
 from prism.solution.evaluation import errors_at
 from prism.solution.trust import scaled_residuals
-from prism.studies.figures import REFERENCE, SHADE, legend_below, panels, styles
+from prism.studies.figures import REFERENCE, SHADE, legend_below, log_ticks, panels, styles
 from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, Trial, problem
 from prism.training.loop import Budget
 
@@ -104,6 +104,8 @@ def figure(measurements: Measurements) -> Figure:
     axes.fill_between(estimated, low, high, color=SHADE, zorder=0, label="interval given with the estimate")
     axes.plot(estimated, estimated, color=REFERENCE, ls="--", label="true = estimated")
     axes.set(xscale="log", yscale="log", xlabel="estimated relative L2 error", ylabel="true relative L2 error")
+    for axis in (axes.xaxis, axes.yaxis):
+        log_ticks(axis, (1.0, 2.0, 5.0))
     axes.set_title(
         f"True error over the one that trust estimates\n{len(measurements)} μ, {measurements[0]['d']} dimensions"
     )

@@ -26,9 +26,9 @@ class TrainingState(eqx.Module):
     """All that a run is: saved whole in every checkpoint."""
 
     model: Model
-    optimiser: Any
+    optimiser_state: Any
     objective: Objective
-    seed: UInt32[Array, "words"]
+    key_data: UInt32[Array, "words"]
     step: Int[Array, ""]
     skipped: Int[Array, ""]
     skipped_in_a_row: Int[Array, ""]
@@ -37,13 +37,13 @@ class TrainingState(eqx.Module):
     @staticmethod
     def create(model: Model, optimiser: Optimiser, objective: Objective, key: Array) -> "TrainingState":
         zero = jnp.zeros((), jnp.int32)
-        seed = jax.random.key_data(key)
-        return TrainingState(model, optimiser.init(model), objective, seed, zero, zero, zero, jnp.ones((), jnp.float32))
+        data, one = jax.random.key_data(key), jnp.ones((), jnp.float32)
+        return TrainingState(model, optimiser.init(model), objective, data, zero, zero, zero, one)
 
     def next_batch(self, optimiser: Optimiser) -> Batch:
-        """The batch of the next step, which the seed and the number of the batch decide."""
+        """The batch of the next step, which the key and the number of the batch decide."""
         number = optimiser.batch_of(self.step)
-        batch = self.objective.draw(self.model, item(jax.random.wrap_key_data(self.seed), number))
+        batch = self.objective.draw(self.model, item(jax.random.wrap_key_data(self.key_data), number))
         return replace(batch, number=number)
 
 
@@ -77,15 +77,15 @@ def advance(
 def _step(state: TrainingState, optimiser: Optimiser, horizon: Array) -> tuple[TrainingState, Array, Array]:
     decay = state.rate_factor * jnp.maximum(0.0, 1.0 - state.step / horizon)
     batch = state.next_batch(optimiser)
-    model, inner, info = optimiser.step(state.objective, state.model, state.optimiser, batch, decay)
+    model, inner, info = optimiser.step(state.objective, state.model, state.optimiser_state, batch, decay)
     keep = lambda new, old: jnp.where(info.finite, new, old) if eqx.is_array(new) else new
-    model, inner = jax.tree.map(keep, (model, inner), (state.model, state.optimiser))
+    model, inner = jax.tree.map(keep, (model, inner), (state.model, state.optimiser_state))
     failed = (~info.finite).astype(jnp.int32)
     after = TrainingState(
         model,
         inner,
         state.objective,
-        state.seed,
+        state.key_data,
         state.step + 1,
         state.skipped + failed,
         jnp.where(info.finite, 0, state.skipped_in_a_row + 1),

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
+import lazy_loader
 from jaxtyping import Array, Bool, Int
 
 from prism.networks.model import Model
@@ -15,6 +15,7 @@ from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 
+optax: Any = lazy_loader.load("optax")  # a tenth of a second that only Adam needs
 State = TypeVar("State")
 
 

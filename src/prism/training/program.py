@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import TooLarge
-from prism.numerics.ahead import Traced, trace
+from prism.numerics.ahead import TracedFunction, trace
 from prism.training.advance import TrainingState, advance
 from prism.training.memory import SHARE, available_bytes, compiled_bytes
 from prism.training.optimisers import Optimiser
@@ -17,28 +17,32 @@ GIBIBYTE = 1024.0**3
 
 @dataclass(frozen=True)
 class Program:
-    """The executable of `advance` for one shape of state."""
+    """`advance` for one shape of state: traced first, compiled by `compile`."""
 
-    traced: Traced
+    traced: TracedFunction
     optimiser: Optimiser
 
     @staticmethod
-    def trace(shapes: TrainingState, optimiser: Optimiser) -> "Program":
-        """From a state, or from its shapes alone; `compiled` then takes the seconds."""
+    def trace(state: TrainingState, optimiser: Optimiser) -> "Program":
+        """From a state, or from its shapes alone."""
         count, horizon = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.float32)
         options = optimiser.compiler_options
-        return Program(trace(advance, shapes, optimiser, count, horizon, options=options, donate=(0,)), optimiser)
+        return Program(trace(advance, state, optimiser, count, horizon, options=options, donate=(0,)), optimiser)
 
     def __call__(self, state: TrainingState, count: int, horizon: float) -> tuple[TrainingState, jax.Array]:
         return self.traced(state, self.optimiser, jnp.asarray(count, jnp.int32), jnp.asarray(horizon, jnp.float32))
 
-    @property
-    def compiled(self) -> jax.stages.Compiled:
+    def lower(self) -> None:
+        """What of compiling is work of Python, done before a thread compiles."""
+        self.traced.lower()
+
+    def compile(self) -> jax.stages.Compiled:
+        """The executable, compiled when it is first asked for."""
         return self.traced.compile()
 
     @property
     def gibibytes(self) -> float:
-        return compiled_bytes(self.compiled) / GIBIBYTE
+        return compiled_bytes(self.compile()) / GIBIBYTE
 
 
 def refuse_too_large(

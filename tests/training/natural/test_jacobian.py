@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, MODULATIONS, Terms, close, roughened
+from helpers import KEY, MODULATIONS, Terms, close, roughened, value_of
 from jax.flatten_util import ravel_pytree
 
 import prism
@@ -44,7 +44,7 @@ def test_heads_are_rows_of_the_embedding(modulation):
     """∂N/∂[H H'] from the gradients by the heads' answers, at two μ."""
     model = network(modulation)
     x, parameters = jnp.linspace(-0.3, 0.4, D), jnp.asarray([[0.7, 1.1], [1.3, 0.6]])
-    value = lambda model, mu: model.point(x, mu).value
+    value = lambda model, mu: value_of(model, x, mu)
 
     @jax.jit
     def compare():

@@ -146,7 +146,7 @@ def both_jacobians(objective: Objective, model: Model, batch: Batch):
     found, weights = linear_rows(objective, model, batch), Weights.of(model)
     values, back, loss = jax.vjp(lambda changed: stacked(objective, changed.put(model), batch), weights, has_aux=True)
     (plain,) = jax.vmap(back)(jnp.eye(values.size))
-    below = 0 if objective.slopes is None else found.pairs * (objective.slopes.directions or 0)
+    below = 0 if objective.slopes is None else found.pair_count * (objective.slopes.directions or 0)
     with_lift = (jnp.arange(values.size) < values.size - below)[:, None, None]
     plain = eqx.tree_at(lambda rows: rows.lift, plain, jnp.where(with_lift, plain.lift, 0.0))
     flat = jax.vmap(lambda row: ravel_pytree(row)[0])(plain)

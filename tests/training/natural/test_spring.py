@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, Terms, roughened
+from helpers import KEY, Terms, roughened, value_of
 
 import prism
 from prism.derivatives.estimators import Coordinates, Exact
@@ -84,7 +84,7 @@ def test_spring_reaches_the_closed_form_of_least_squares():
     design = np.concatenate([np.ones((40, 1)), x], axis=1)
     target = np.asarray(jax.vmap(objective.family.target)(batch.points))
     best, *_ = np.linalg.lstsq(weight[:, None] * design, weight * target, rcond=None)
-    found = np.asarray(jax.vmap(lambda p, m: model.point(p, m).value)(batch.points, batch.parameters))
+    found = np.asarray(jax.vmap(lambda p, m: value_of(model, p, m))(batch.points, batch.parameters))
     np.testing.assert_allclose(found, design @ best, rtol=1e-6)
 
 
@@ -125,14 +125,15 @@ def test_damping_and_the_rate_of_the_lift_follow_from_what_was_promised():
     objective, model, spring = objective_of(FAMILY, 4), network(), Spring()
     batch = eqx.tree_at(lambda b: b.number, objective.draw(model, KEY), jnp.asarray(7, jnp.int32))
     _, first, _ = step(spring, objective, model, spring.init(model), batch)
-    assert int(first.batch) == 7
-    now, slopes = float(first.before), float(first.slopes)
-    assert first.predicted < now
+    assert int(first.batch_number) == 7
+    now, slopes = float(first.squared_residuals), float(first.squared_slopes)
+    assert first.predicted_squared_residuals < now
 
     def after(number: int, before: float, predicted: float, slopes: float, damping: float = 1e-2) -> list[float]:
         """Damping and rate of the lift once a step sees the batch whose residuals are `now`, from 1e-2 and 0.1."""
         promised = (damping, 0.1, before, predicted, slopes)
-        parts = lambda s: (s.damping, s.lift_rate, s.before, s.predicted, s.slopes, s.batch)
+        promise = lambda s: (s.squared_residuals, s.predicted_squared_residuals, s.squared_slopes, s.batch_number)
+        parts = lambda s: (s.damping, s.lift_rate, *promise(s))
         state = eqx.tree_at(parts, first, (*map(jnp.asarray, promised), jnp.asarray(number, jnp.int32)))
         _, found, _ = step(spring, objective, model, state, batch)
         return [float(found.damping), float(found.lift_rate)]
@@ -154,8 +155,8 @@ def test_what_is_promised_is_kept_where_rows_are_linear():
     spring, batch = Spring(lift_by_slopes=False), objective.draw(model, KEY)
     after, first, _ = step(spring, objective, model, spring.init(model), batch)
     _, second, _ = step(spring, objective, after, first, batch)
-    np.testing.assert_allclose(second.before, first.predicted, rtol=1e-10)
-    assert second.before < 0.9 * first.before
+    np.testing.assert_allclose(second.squared_residuals, first.predicted_squared_residuals, rtol=1e-10)
+    assert second.squared_residuals < 0.9 * first.squared_residuals
 
 
 # Runs

@@ -33,14 +33,14 @@ class LinearRows(eqx.Module):
     """∂r_n/∂x_n of the N pairs."""
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """N."""
         return self.slopes.shape[0]
 
     @property
     def squared_residuals(self) -> Scalar:
         """Σ r_n² of the N pairs."""
-        return jnp.sum(self.values[: self.pairs] ** 2)
+        return jnp.sum(self.values[: self.pair_count] ** 2)
 
     @property
     def squared_slopes(self) -> Scalar:
@@ -58,7 +58,7 @@ def linear_rows(objective: Objective, model: Model, batch: Batch) -> LinearRows:
     pairs = batch.pairs()
     rows = _equation_rows(objective, model, pairs)
     for condition, targets in zip(objective.family.conditions.values(), batch.targets, strict=True):
-        rows = rows.above(*_condition_rows(objective, model, condition, targets, rows.pairs))
+        rows = rows.above(*_condition_rows(objective, model, condition, targets, rows.pair_count))
     return rows if objective.slopes is None else rows.above(*_slope_rows(objective, model, pairs))
 
 
@@ -83,10 +83,10 @@ def _equation_rows(objective: Objective, model: Model, pairs: Pairs) -> LinearRo
 
 
 def _condition_rows(
-    objective: Objective, model: Model, condition: Condition, targets: Target, pairs: int
+    objective: Objective, model: Model, condition: Condition, targets: Target, pair_count: int
 ) -> tuple[Float[Array, "_"], Jacobian]:
     """√(N/N_c) times the rows of a condition: the sum of squares stays N times the loss."""
-    arrays, factor = plain_arrays(model), (pairs / condition.points) ** 0.5
+    arrays, factor = plain_arrays(model), (pair_count / condition.points) ** 0.5
     probe = (head_probes(model), jnp.zeros_like(model.lift.bias))
 
     def one(target: Target) -> tuple[Scalar, Array, list[Array], Array]:
@@ -125,5 +125,5 @@ def _slope_rows(objective: Objective, model: Model, pairs: Pairs) -> tuple[Float
 
 def _lifted(objective: Objective, model: Model, pair: Pair) -> Lifted:
     family = objective.family
-    parts = decompositions(family, pair.draws, place_at(family, pair.x, pair.mu, model.lift.weight))
-    return model.lift.lifted(pair.x, [part.directions for part in parts])
+    decomposed = decompositions(family, pair.draws, place_at(family, pair.x, pair.mu, model.lift.weight))
+    return model.lift.lifted(pair.x, [one.directions for one in decomposed])

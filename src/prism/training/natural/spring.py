@@ -38,15 +38,16 @@ MOST_DAMPING = 1e3
 
 class SpringState(eqx.Module):
     """The momentum (with a lift where that is in the kernel), the two quantities that adapt, and what the last step
-    promised: for which batch, the sum of its squared residuals before, the predicted one after, that of its slopes."""
+    promised: for the batch of which number, the sum of its squared residuals before, the predicted one after, and that
+    of its slopes before."""
 
     momentum: Weights
     damping: Scalar
     lift_rate: Scalar
-    batch: Int[Array, ""]
-    before: Scalar
-    predicted: Scalar
-    slopes: Scalar
+    batch_number: Int[Array, ""]
+    squared_residuals: Scalar
+    predicted_squared_residuals: Scalar
+    squared_slopes: Scalar
 
 
 class Spring(Optimiser[SpringState]):
@@ -112,7 +113,7 @@ class Spring(Optimiser[SpringState]):
         state = self._reviewed(state, batch, rows)
         target = rows.values
         if batch.second_draws is not None:
-            target = target.at[: rows.pairs].set(objective.equations(model, batch, batch.second_draws))
+            target = target.at[: rows.pair_count].set(objective.equations(model, batch, batch.second_draws))
         momentum, damping = self._natural(rows.jacobian, target, state)
         weights = Weights.of(model)
         change = self._change(weights, momentum, decay)
@@ -120,9 +121,9 @@ class Spring(Optimiser[SpringState]):
             lift = change.lift - decay * state.lift_rate * self._slope_step(rows)
             change = eqx.tree_at(lambda c: c.lift, change, lift)
         after = jax.tree.map(jnp.add, weights, change).put(model)
-        loss = jnp.sum(rows.values * target) / rows.pairs
+        loss = jnp.sum(rows.values * target) / rows.pair_count
         finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))
-        predicted = jnp.sum((rows.values + rows.jacobian.push(change))[: rows.pairs] ** 2)
+        predicted = jnp.sum((rows.values + rows.jacobian.push(change))[: rows.pair_count] ** 2)
         promise = (batch.number, rows.squared_residuals, predicted, rows.squared_slopes)
         return after, SpringState(momentum, damping, state.lift_rate, *promise), StepInfo(loss, finite)
 
@@ -152,14 +153,15 @@ class Spring(Optimiser[SpringState]):
     def _reviewed(self, state: SpringState, batch: Batch, rows: LinearRows) -> SpringState:
         """Where the batch is that of the last step: damping from the decrease over the predicted one, the lift's rate
         from whether the slopes became larger."""
-        promised = state.before - state.predicted
-        little = promised <= 1e-3 * state.before
-        kept = jnp.where(little, 1.0, (state.before - rows.squared_residuals) / jnp.where(little, 1.0, promised))
+        before = state.squared_residuals
+        promised = before - state.predicted_squared_residuals
+        little = promised <= 1e-3 * before
+        kept = jnp.where(little, 1.0, (before - rows.squared_residuals) / jnp.where(little, 1.0, promised))
         damping = jnp.where(kept > 0.5, state.damping / 2, state.damping * 2)
-        worse = rows.squared_slopes > 1.1 * state.slopes
+        worse = rows.squared_slopes > 1.1 * state.squared_slopes
         lift_rate = jnp.where(worse, 0.25 * state.lift_rate, 1.5 * state.lift_rate)
         adapted = (jnp.clip(damping, self.damping, MOST_DAMPING), jnp.minimum(lift_rate, self.lift_rate))
-        again = batch.number == state.batch
+        again = batch.number == state.batch_number
         chosen = [
             jnp.where(again, new, old) for new, old in zip(adapted, (state.damping, state.lift_rate), strict=True)
         ]

@@ -13,14 +13,14 @@ from prism import Laplacian, Prescribed, Sampling, Sphere
 from prism.derivatives.estimators import Exact
 from prism.families import AllenCahn, Poisson
 from prism.networks.model import Model
-from prism.objective.calibration import (
-    calibrate,
-    constant_batch,
-    constant_rows,
+from prism.objective.rows import Objective, Slopes
+from prism.objective.units import (
+    constant_residuals,
+    draw_constant_batch,
     residual_scale,
     root_mean_square,
+    with_units,
 )
-from prism.objective.rows import Objective, Slopes
 
 CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
 
@@ -38,8 +38,8 @@ def calibrated_loss(model: Model, aim: Objective) -> tuple[Model, jax.Array]:
 
     @eqx.filter_jit
     def both():
-        found, calibrated = calibrate(model, aim, KEY)
-        return found, calibrated.loss(found.constant(jnp.zeros(())), batch)
+        found, in_units = with_units(model, aim, KEY)
+        return found, in_units.loss(found.constant(jnp.zeros(())), batch)
 
     return both()
 
@@ -61,9 +61,9 @@ def test_the_unit_of_the_output_answers_the_silent_residual():
 
     @eqx.filter_jit
     def responses():
-        found, calibrated = calibrate(model, aim, KEY)
+        found, in_units = with_units(model, aim, KEY)
         levels = [found.constant(jnp.asarray(level)) for level in (0.0, 1.0)]
-        return [calibrated.equations(network, batch, batch.draws) for network in levels]
+        return [in_units.equations(network, batch, batch.draws) for network in levels]
 
     silent, one = responses()
     close(jnp.mean((one - silent) ** 2), 1.0)
@@ -71,10 +71,10 @@ def test_the_unit_of_the_output_answers_the_silent_residual():
 
 def test_calibrating_again_changes_nothing():
     """Whatever amplitude and scale a model comes with."""
-    calibrated = eqx.filter_jit(lambda model, aim: calibrate(model, aim, KEY))
+    in_units = eqx.filter_jit(lambda model, aim: with_units(model, aim, KEY))
     for amplitude in (1.0, 5.0):
-        first, aim = calibrated(*raw(AllenCahn.create(D, KEY), amplitude))
-        second, again = calibrated(first, aim)
+        first, aim = in_units(*raw(AllenCahn.create(D, KEY), amplitude))
+        second, again = in_units(first, aim)
         close(again.scale, aim.scale)
         close(second.amplitude, first.amplitude)
 
@@ -95,21 +95,21 @@ class Conditioned(Terms):
 def test_calibration_knows_what_is_asked_for():
     """|u − g| of N = 0 where that is more than the amplitude, whatever its weight; and units of one where nothing has a
     size."""
-    _, found = eqx.filter_jit(calibrate)(*raw(Conditioned(BALL, {"lap": Laplacian()})), KEY)
+    _, found = eqx.filter_jit(with_units)(*raw(Conditioned(BALL, {"lap": Laplacian()})), KEY)
     close(found.condition_scale, 3.0)
     assert (found.scale, found.slope_scale) == (1.0, 1.0)
 
 
 def test_the_scale_is_the_size_of_the_residual_of_nothing():
     family = FAMILIES[0]
-    batch = constant_batch(family, Exact(), CROSSED, KEY)
+    batch = draw_constant_batch(family, Exact(), CROSSED, KEY)
 
     @jax.jit
     def sizes():
         named = jax.vmap(lambda mu: vars(family.parameters.named(mu)))(batch.parameters)
         source = lambda x, mu: family.source(x, type(family.parameters.named(jnp.ones(2)))(mu))
         sources = jax.vmap(lambda x: jax.vmap(lambda mu: source(x, mu))(named))(batch.points)
-        return residual_scale(family, batch), constant_rows(family, batch, jnp.zeros(())), sources
+        return residual_scale(family, batch), constant_residuals(family, batch, jnp.zeros(())), sources
 
     scale, rows, sources = sizes()
     close(rows, -jnp.ravel(sources))

@@ -1,0 +1,54 @@
+"""The peer that steps are timed against solves the same equation, and the script that times them runs."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from helpers import KEY, close
+
+from prism.derivatives.estimators import Exact
+from prism.families import SineGordon
+from prism.networks.model import Architecture
+from prism.networks.modulation import NONE
+from prism.numerics.keys import items
+from prism.objective.batches import Sampling
+from prism.objective.rows import Objective
+from prism.solving.preparation import first_state
+from prism.solving.settings import Settings
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def step_time(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("step_time")
+
+
+def test_the_reference_has_the_loss_of_the_engine(step_time):
+    """With as many coordinates as the problem has, both take all of them."""
+    family = SineGordon.create(step_time.DIRECTIONS, KEY)
+    network = Architecture(4, 4, 2, modulation=NONE, affine=0)
+    state = first_state(family, Settings.choose(family, architecture=network))
+    model, scale = state.model, state.objective.scale
+    ours = Objective(family, Exact(), scale, Sampling(7, 7))
+    theirs = step_time.OneHotJet(family, scale)
+
+    @jax.jit
+    def losses():
+        batch = ours.draw(model, KEY)
+        plain = step_time.PlainBatch(batch.points, batch.parameters, items(KEY, 1)[0], jnp.zeros((), jnp.int32))
+        return ours.loss(model, batch), theirs.loss(model, plain)
+
+    close(*losses())
+
+
+def test_a_step_of_the_reference_is_taken():
+    command = [sys.executable, BENCHMARKS / "step_time.py", "--peak", "jet", "--dims", "16"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.splitlines()[-1]) > 100.0, "its peak memory in MB"
