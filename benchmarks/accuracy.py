@@ -62,13 +62,13 @@ class Job:
         """Of its directory."""
         scaled = "-scaled" if self.scaled else ""
         estimator = f"-{self.estimator.replace(':', '')}" if self.estimator else ""
-        return f"{self.family}{scaled}-{self.dim}-{self.optimiser}{estimator}-seed{self.seed}"
+        return f"{self.family}{scaled}-{self.dim}-{self.optimiser}{estimator}-seed{self.seed}-{self.minutes:g}min"
 
     def run(self, cores: Sequence[int], keep: str | None) -> dict:
         """On these cores of the machine, without a bar, on all where none are named; kept below `keep` where given."""
         print(self, file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as directory:
-            command = self.command(f"{keep or directory}/{self.name}")
+            command = [*self.command(f"{keep or directory}/{self.name}"), "--force"]
             if cores:
                 command = ["taskset", "--cpu-list", ",".join(map(str, cores)), *command]
             bars = subprocess.PIPE if cores else None

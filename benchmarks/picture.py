@@ -1,6 +1,6 @@
 """The picture of README: one network at four β, beside its error.
 
-prism solve convection --dim 50 --minutes 15 --out runs/convection
+prism solve convection --dim 50 --minutes 6 --out runs/convection
 python benchmarks/picture.py runs/convection
 """
 

@@ -8,6 +8,7 @@ A document holds `<!-- table: NAME -->`, the table and `<!-- end -->`; NAME is a
 """
 
 import argparse
+import hashlib
 import json
 import re
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from prism.cli.bench import STUDIES
 from prism.studies.trials import markdown
@@ -199,11 +201,30 @@ def table(name: str) -> str:
     return make(found if "*" in pattern else found[0])
 
 
-def draw_figures() -> None:
-    """The figure of every study that has results."""
-    for path in sorted(RESULTS.glob("studies/*.json")):
-        drawn = STUDIES[path.stem].figure(json.loads(path.read_text(encoding="utf-8"))["rows"])
-        drawn.savefig(ROOT / "docs" / "figures" / f"{path.stem}.png", dpi=120)
+def stale_figures() -> list[str]:
+    """The studies whose results are not those that their figure was drawn from: it keeps their hash."""
+    stale = []
+    for name in STUDIES:
+        results, figure = RESULTS / "studies" / f"{name}.json", ROOT / "docs" / "figures" / f"{name}.png"
+        if results.exists() and not (figure.exists() and _text_of(figure).get("Comment") == _hash(results)):
+            stale.append(name)
+    return stale
+
+
+def draw_figure(name: str) -> None:
+    results, figure = RESULTS / "studies" / f"{name}.json", ROOT / "docs" / "figures" / f"{name}.png"
+    figure.parent.mkdir(exist_ok=True)
+    drawn = STUDIES[name].figure(json.loads(results.read_text(encoding="utf-8"))["rows"])
+    drawn.savefig(figure, dpi=120, metadata={"Comment": _hash(results)})
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _text_of(figure: Path) -> dict[str, str]:
+    with Image.open(figure) as image:
+        return dict(getattr(image, "text", {}))
 
 
 def documents() -> list[Path]:
@@ -229,9 +250,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
+    stale, lacking = [f"figures/{name}.png" for name in stale_figures()], []
     if not options.check:
-        draw_figures()
-    stale, lacking = [], []
+        for name in stale_figures():
+            draw_figure(name)
     for path in documents():
         text = path.read_text(encoding="utf-8")
         lacking += without_results(text)
@@ -242,7 +264,7 @@ def main() -> int:
     if lacking:
         print(f"there are no results for {', '.join(lacking)}; measure them, or take the table out", file=sys.stderr)
     if options.check and stale:
-        print(f"tables are out of date in {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
+        print(f"out of date: {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
     return int(options.check and bool(stale or lacking))
 
 

@@ -37,14 +37,15 @@ class Page:
 
 
 class Ledger:
-    """Notes on pages. What is compiled for one page notes its draws on later ones too."""
+    """Notes on pages. Everything is traced anew for each, so that a request names who asks on that page."""
 
-    def __init__(self, package: Path):
-        self._package, self._page = str(package), Page()
+    def __init__(self, package: Path, forget: Callable[[], None]):
+        self._package, self._page, self._forget = str(package), Page(), forget
 
     def page(self, run: Callable[[], object]) -> Page:
         """All that was drawn while this ran."""
         self._page = Page()
+        self._forget()
         jax.block_until_ready(eqx.filter(run(), eqx.is_array))
         jax.effects_barrier()
         return self._page
@@ -67,11 +68,10 @@ class Ledger:
 
 
 @contextmanager
-def ledger(package: Path, threefry_module) -> Iterator[Ledger]:
-    """Every draw that is traced in this context is noted in the ledger; nothing traced before or in it is left over."""
-    book, kept = Ledger(package), {name: getattr(jax.random, name) for name in LEAVES}
+def ledger(package: Path, threefry_module, forget: Callable[[], None]) -> Iterator[Ledger]:
+    """Every draw that is traced in this context is noted in the ledger; `forget` drops what was traced before."""
+    book, kept = Ledger(package, forget), {name: getattr(jax.random, name) for name in LEAVES}
     threefry = threefry_module.threefry
-    jax.clear_caches()
     try:
         for name, draw in kept.items():
             setattr(jax.random, name, book.noting(draw, name))
@@ -81,4 +81,4 @@ def ledger(package: Path, threefry_module) -> Iterator[Ledger]:
         for name, draw in kept.items():
             setattr(jax.random, name, draw)
         threefry_module.threefry = threefry
-        jax.clear_caches()
+        forget()

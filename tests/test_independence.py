@@ -141,9 +141,13 @@ def small_studies(monkeypatch):
 
 @pytest.fixture(scope="module")
 def book():
-    ahead._traced.cache_clear()
-    with ledger(SOURCE, random) as book:
+    with ledger(SOURCE, random, forget) as book:
         yield book
+
+
+def forget() -> None:
+    """Everything that was traced."""
+    jax.clear_caches()
     ahead._traced.cache_clear()
 
 

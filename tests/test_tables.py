@@ -115,3 +115,17 @@ def test_check_names_a_table_without_results(tables, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
     assert tables.main() == 1
     assert "there are no results for trust" in capsys.readouterr().err
+
+
+def test_figures_follow_the_results(tables, monkeypatch, capsys):
+    keep(tables, "studies/trust.json", {"rows": MEASUREMENTS["trust"](), "full": True, "seconds": 1.0})
+    monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
+    (tables.ROOT / "README.md").write_text("nothing here\n")
+    assert tables.main() == 1
+    assert "figures/trust.png" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["tables.py"])
+    assert tables.main() == 0
+    monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
+    assert tables.main() == 0
+    keep(tables, "studies/trust.json", {"rows": MEASUREMENTS["trust"](), "full": True, "seconds": 2.0})
+    assert tables.main() == 1

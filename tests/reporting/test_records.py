@@ -135,8 +135,9 @@ def test_clear_does_not_follow_links(tmp_path):
 def test_a_used_directory_is_refused_unless_forced(tmp_path):
     path = filled(tmp_path / "run").path
     before = content(path)
-    with pytest.raises(InputError, match=r"is in use; replace it with force=True"):
+    with pytest.raises(UnusableOutput, match=r"is in use; replace it with force=True") as caught:
         RunDirectory.new(path, force=False)
+    assert caught.value.resumable == path
     directory = RunDirectory.new(path, force=True)
     assert content(path) == before, "nothing is touched before the run begins"
     directory.begin({"dim": 7}, resume=False)
@@ -212,19 +213,19 @@ def test_a_file_of_others_where_a_run_replaces_whole_directories_is_refused_befo
     (path / place / "notes.txt").write_text("mine")
     before = content(path)
     for attempt in (lambda: RunDirectory.new(path, force=True), lambda: RunDirectory.existing(path)):
-        with pytest.raises(InputError, match=r"notes\.txt, which no run wrote"):
+        with pytest.raises(InputError, match=r"notes\.txt, which no run wrote; move it"):
             attempt()
     assert content(path) == before
 
 
-def test_a_run_from_before_the_mark_is_resumed_but_not_replaced(tmp_path):
+def test_a_run_from_before_the_mark_is_neither_replaced_nor_resumed(tmp_path):
     path = filled(tmp_path / "run").path
     (path / MARK).unlink()
-    with pytest.raises(UnusableOutput, match="not the mark of a run") as caught:
-        RunDirectory.new(path, force=True)
-    assert caught.value.resumable == path
-    RunDirectory.existing(path).begin({"dim": 100}, resume=True)
-    RunDirectory.new(path, force=True)
+    before = content(path)
+    for attempt in (lambda: RunDirectory.new(path, force=True), lambda: RunDirectory.existing(path)):
+        with pytest.raises(InputError, match="not the mark of a run"):
+            attempt()
+    assert content(path) == before
 
 
 def test_directories_are_made_with_their_parents(tmp_path):
@@ -247,7 +248,7 @@ def test_only_a_run_is_resumed(tmp_path):
     with pytest.raises(InputError, match="holds no run"):
         RunDirectory.existing(tmp_path)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="neither the mark of a run"):
+    with pytest.raises(InputError, match="not the mark of a run"):
         RunDirectory.existing(tmp_path)
     RUN.mark(tmp_path)
     assert RunDirectory.existing(tmp_path).read_json("config.json") == {}

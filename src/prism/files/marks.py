@@ -64,8 +64,7 @@ class Layout:
         for stored in (path for pattern in self.whole for path in directory.glob(pattern) if path.is_dir()):
             for entry in stored.iterdir():
                 if not self.owns(entry.relative_to(directory)):
-                    foreign = f"{stored} holds {entry.name}, which no {self.kind} wrote"
-                    raise UnusableOutput(f"{foreign} (it can be moved elsewhere)")
+                    raise UnusableOutput(f"{stored} holds {entry.name}, which no {self.kind} wrote")
 
     def claim(self, directory: Path) -> None:
         """Mark a directory that is free, before anything else is written, and clear a marked one."""

@@ -36,9 +36,9 @@ class Lift(eqx.Module):
     ) -> "Lift":
         """W ~ N(0, 1/coordinates), b ~ N(0, deviation²), then `affine` channels that start at zero.
 
-        In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. Larger starts were
-        measured to learn more slowly (docs/results.md). With a deviation for clocks a quarter of the channels begin as
-        z = c t, c ~ N(0, deviation²), and the others without the last coordinate, which is time.
+        In a ball, whose coordinates are of order 1/√d, the network so starts nearly linear in x. With a deviation for
+        clocks a quarter of the channels begin as z = c t, c ~ N(0, deviation²), and the others without the last
+        coordinate, which is time.
         """
         weight = jax.random.normal(child(key, Purpose.WEIGHTS), (coordinates, width)) / coordinates**0.5
         bias = bias_deviation * jax.random.normal(child(key, Purpose.LIFT_BIAS), (width,))

@@ -20,7 +20,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.numerics.compilation import CompilerOptions
+from prism.numerics.compilation import CompilerOptions, on_cpu
 
 KEPT_FUNCTIONS = 24
 """Traced functions that are kept: other seeds of a problem, and other lengths of a run, share them."""
@@ -48,8 +48,7 @@ class TracedFunction:
     def compile(self) -> jax.stages.Compiled:
         """The executable, compiled when it is first asked for."""
         if self._compiled is None:
-            options: Any = self._options or None
-            self._compiled = self.lower().compile(compiler_options=options)
+            self._compiled = self.lower().compile(compiler_options=on_cpu(self._options))
         return self._compiled
 
     def __call__(self, *arguments: Any) -> Any:
@@ -64,7 +63,7 @@ def trace(
     leaves, array_tree = jax.tree.flatten(arrays)
     constants, static_tree = jax.tree.flatten(static)
     shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-    settings = (tuple(options.items()), donate, jnp.result_type(float))
+    settings = (tuple(options.items()), donate, jnp.result_type(float), tuple(map(type, constants)))
     return _traced(function, array_tree, shapes, static_tree, tuple(constants), settings)
 
 
@@ -84,8 +83,9 @@ def without_garbage_collection() -> Iterator[None]:
 def _traced(
     function: Callable, array_tree: Any, shapes: tuple, static_tree: Any, constants: tuple, settings: tuple
 ) -> TracedFunction:
-    """Everything that the program depends on is in the key, JAX's default of float64 or float32 too."""
-    options, donate, _ = settings
+    """What the program depends on is in the key: the function, its arguments, whether JAX computes in float64. Other
+    settings of JAX are taken as they were at the first call."""
+    options, donate, *_ = settings
     arrays = jax.tree.unflatten(array_tree, [jax.ShapeDtypeStruct(*shape) for shape in shapes])
     static, rest = jax.tree.unflatten(static_tree, constants), []
 

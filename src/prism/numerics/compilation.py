@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
@@ -24,6 +25,11 @@ PLAIN_LOOPS: CompilerOptions = {"xla_cpu_use_fusion_emitters": False, "xla_backe
 own it compiles in half the time and runs as fast."""
 RUNS_ONCE: CompilerOptions = {**PLAIN_LOOPS, "xla_backend_optimization_level": 0}
 """For a program whose compilation takes longer than its only run."""
+
+
+def on_cpu(options: CompilerOptions) -> Any:
+    """For the argument `compiler_options` of JAX: these options are measured on a CPU, and meant for it alone."""
+    return dict(options) if options and jax.default_backend() == "cpu" else None
 
 
 def keep_programs(environment: Mapping[str, str] = os.environ) -> None:

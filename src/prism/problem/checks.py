@@ -14,7 +14,7 @@ from prism.derivatives.estimators import Gaussian
 from prism.derivatives.operators import Operator
 from prism.derivatives.taylor import Jet, constant_jet, point_jet, polynomial_jet
 from prism.errors import InputError
-from prism.numerics.compilation import RUNS_ONCE
+from prism.numerics.compilation import RUNS_ONCE, on_cpu
 from prism.numerics.keys import Purpose, child, item, items
 from prism.problem.constraints import Constraint
 from prism.problem.domains import Domain
@@ -121,7 +121,7 @@ def _check_scalar(what: str, function, *arguments) -> None:
 
 def _check_values(family: Family, key: Key) -> None:
     """Finite values at random pairs, and a residual that every parameter moves."""
-    look = jax.jit(jax.vmap(lambda one: _look(family, one)), compiler_options=dict(RUNS_ONCE))
+    look = jax.jit(jax.vmap(lambda one: _look(family, one)), compiler_options=on_cpu(RUNS_ONCE))
     parameters, sources, values, sensitivities = look(items(key, PAIRS))
     if sources is not None:
         _check_finite(family, "source", np.asarray(sources), np.asarray(parameters))

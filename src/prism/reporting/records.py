@@ -16,7 +16,7 @@ from pathlib import Path
 from prism.errors import InputError, UnusableOutput
 from prism.files.marks import MARK, Layout
 from prism.files.outputs import check_directory
-from prism.files.storage import MANIFEST, write_file
+from prism.files.storage import write_file
 
 MODEL_FILES = r"model/(manifest\.json|model\.json|model\.safetensors)"
 STEP = f"step-{'[0-9]' * 12}"
@@ -48,11 +48,11 @@ class RunDirectory:
         check_directory(path)
         used = RUN.used(path)
         if used and not RUN.holds(path):
-            unmarked = f"{path} holds {used[0]} but not the mark of a run ({MARK}), so it is left alone"
-            raise UnusableOutput(unmarked, resumable=path if RunDirectory(path)._has_checkpoint() else None)
+            raise UnusableOutput(f"{path} holds {used[0]} but not the mark of a run ({MARK}), so it is left alone")
         if used and not force:
-            raise UnusableOutput(f"{path} is in use", replaceable=True, resumable=path)
-        RUN.check_whole(path)
+            resumable = path if (path / "config.json").is_file() else None
+            raise UnusableOutput(f"{path} is in use", replaceable=True, resumable=resumable)
+        _refuse_foreign_files(path)
         return RunDirectory(path)
 
     def begin(self, config: Mapping[str, object], resume: bool) -> None:
@@ -64,20 +64,16 @@ class RunDirectory:
 
     @staticmethod
     def existing(path: Path) -> "RunDirectory":
-        """The directory of a run to resume: one with the mark, or with a checkpoint of a version before the mark."""
-        directory = RunDirectory(path)
+        """The directory of a run to resume."""
         if not (path / "config.json").is_file():
             raise InputError(f"{path} holds no run (no config.json); give the directory that a run was written to")
-        if not RUN.holds(path) and not directory._has_checkpoint():
+        if not RUN.holds(path):
             raise InputError(
-                f"{path} holds a config.json, but neither the mark of a run ({MARK}) nor a checkpoint; "
+                f"{path} holds a config.json, but not the mark of a run ({MARK}), and is left alone; "
                 "start a new run elsewhere"
             )
-        RUN.check_whole(path)
-        return directory
-
-    def _has_checkpoint(self) -> bool:
-        return any(self.checkpoints.glob(f"{STEP}/{MANIFEST}"))
+        _refuse_foreign_files(path)
+        return RunDirectory(path)
 
     @property
     def checkpoints(self) -> Path:
@@ -119,6 +115,14 @@ class RunDirectory:
         """Drop what was recorded after the checkpoint that a run is resumed from."""
         kept = [record for record in self.metrics() if record["step"] <= step]
         write_file(self.path / "metrics.jsonl", "".join(json.dumps(record) + "\n" for record in kept).encode())
+
+
+def _refuse_foreign_files(path: Path) -> None:
+    """Refuse files of others in the directories that a run will replace as a whole."""
+    try:
+        RUN.check_whole(path)
+    except UnusableOutput as error:
+        raise InputError(f"{error.complaint}; move it elsewhere first") from error
 
 
 def environment() -> dict[str, object]:

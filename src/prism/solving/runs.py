@@ -136,9 +136,9 @@ def _prepare(family: Family, settings: Settings, record: Record | None, begun: f
     state = prepared.state
     spent, checkpoints = {"seconds": 0.0, "compile_seconds": 0.0}, None
     if record is not None:
-        record.directory.begin(record.config, record.resume)
         checkpoints = Checkpoints(record.directory.checkpoints)
-        saved = checkpoints.newest(state) if record.resume else None
+        saved = checkpoints.newest(state) if record.resume else None  # before anything is written
+        record.directory.begin(record.config, record.resume)
         state, spent = saved or (state, spent)
     compile_seconds = time.perf_counter() - begun
     seconds = spent["seconds"] + compile_seconds

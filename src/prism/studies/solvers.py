@@ -74,7 +74,7 @@ def summary(measurements: Measurements) -> list[TableRow]:
     columns = ["skill", "relative L2", "seconds per step", "steps"]
     rows = averaged(measurements, ["d", "solver"], columns)
     shown = ("d", "solver", "skill", "± skill", "relative L2", "± relative L2", "seconds per step", "steps", "seeds")
-    return [{name: row[name] for name in shown} for row in rows]
+    return [{name: row[name] for name in shown} | {"steps": round(row["steps"])} for row in rows]
 
 
 def figure(measurements: Measurements) -> Figure:

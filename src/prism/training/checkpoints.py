@@ -106,6 +106,6 @@ def _load(path: Path, template: State) -> tuple[State, dict[str, Any]]:
         return unpack_arrays(template, files[STATE_FILE]), record
     except InputError as error:
         raise InputError(
-            f"checkpoint {path} belongs to another model or optimiser ({error}): "
-            "resume with the settings it was written with, or choose another directory"
+            f"checkpoint {path} belongs to another model, optimiser or version ({error}): "
+            "resume with the settings and the version it was written with, or start a new run elsewhere"
         ) from error

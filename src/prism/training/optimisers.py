@@ -59,6 +59,10 @@ class Adam(Optimiser[Any]):
 
     rate: float = eqx.field(static=True, default=1e-3)
 
+    def check(self, slopes: Slopes | None) -> None:
+        """It can use every option; optax is imported here, and not while JAX traces."""
+        assert optax.scale_by_adam
+
     def init(self, model: Model) -> Any:
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_array))
 
