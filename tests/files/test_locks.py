@@ -13,9 +13,18 @@ from prism.files.locks import locked
 from prism.files.storage import LOCK
 
 HOLDER = """
-import subprocess, sys
+import os, subprocess, sys
 from pathlib import Path
 from prism.files.locks import locked
+
+def forked(said, say):
+    if pid := os.fork():
+        os.read(said, 1)  # the child runs, and its fork is complete
+        return pid
+    os.write(say, b"!")
+    sys.stdin.readline()
+    os._exit(0)
+
 with locked(Path(sys.argv[1])):
     child = {child}
     print(child, flush=True)
@@ -23,7 +32,7 @@ with locked(Path(sys.argv[1])):
 """
 NO_CHILD = "0"
 PROGRAM = "subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.readline()'], close_fds=False).pid"
-FORKED = "(lambda pid: pid if pid else (sys.stdin.readline(), __import__('os')._exit(0)))(__import__('os').fork())"
+FORKED = "forked(*os.pipe())"
 
 
 def holder(directory, child: str = NO_CHILD) -> subprocess.Popen:
