@@ -262,7 +262,7 @@ def test_an_interrupted_run_ends_like_an_undisturbed_one(tmp_path, compiled):
 
 def early(run: Run, process: Process, random: np.random.Generator) -> bool:
     """While it starts, compiles or takes its first steps."""
-    moment = time.monotonic() + random.uniform(0.0, 7.0)
+    moment = time.monotonic() + random.uniform(0.0, 4.0)
     return wait_until(lambda: time.monotonic() >= moment, process)
 
 
@@ -286,7 +286,7 @@ def writing(run: Run, process: Process, random: np.random.Generator) -> bool:
 
 def finishing(run: Run, process: Process, random: np.random.Generator) -> bool:
     """After the last step, while it is evaluated and written down."""
-    moment = random.uniform(0.0, 4.0)
+    moment = random.uniform(0.0, 1.5)
     if not wait_until(lambda: run.newest_step() >= run.steps, process):
         return False
     moment += time.monotonic()
