@@ -47,6 +47,7 @@ def test_the_reference_has_the_loss_of_the_engine(step_time):
     close(*losses())
 
 
+@pytest.mark.slow
 def test_a_step_of_the_reference_is_taken():
     command = [sys.executable, BENCHMARKS / "step_time.py", "--peak", "jet", "--dims", "16"]
     done = subprocess.run(command, capture_output=True, text=True)
