@@ -1,6 +1,5 @@
 """The command `prism`: the only place that maps names to objects. JAX is imported by a command, not by --help."""
 
-import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -8,13 +7,9 @@ from collections.abc import Sequence
 from prism.cli.parser import build_parser
 from prism.errors import CorruptedFile, InputError, PrismError, TooLarge, UnusableOutput
 
-GARBAGE_THRESHOLD = 100_000
-"""New objects between two searches for garbage, instead of 700: imports and tracing make many and drop few."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 2 bad input, 1 failed, 130 or 143 interrupted."""
-    gc.set_threshold(GARBAGE_THRESHOLD)
     warnings.showwarning = lambda message, *_, **__: print(f"prism: warning: {message}", file=sys.stderr)
     options = build_parser().parse_args(arguments)
     try:

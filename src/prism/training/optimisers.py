@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import lazy_loader
+import optax
 from jaxtyping import Array, Bool, Int
 
 from prism.networks.model import Model
@@ -15,7 +15,6 @@ from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 
-optax: Any = lazy_loader.load("optax")  # a tenth of a second that only Adam needs
 State = TypeVar("State")
 
 
@@ -58,10 +57,6 @@ class Adam(Optimiser[Any]):
     """Adam (Kingma and Ba 2014), as in the paper, section 5.1: rate 1e-3, decayed linearly to zero."""
 
     rate: float = eqx.field(static=True, default=1e-3)
-
-    def check(self, slopes: Slopes | None) -> None:
-        """It can use every option; optax is imported here, and not while JAX traces."""
-        assert optax.scale_by_adam
 
     def init(self, model: Model) -> Any:
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_array))
