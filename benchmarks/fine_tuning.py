@@ -25,6 +25,7 @@ from prism.cli.loading import load_run
 from prism.cli.names import TUNABLE
 from prism.families import SineGordon
 from prism.files.storage import write_file
+from prism.networks.lifts.parts import Affine, Dense
 from prism.networks.model import Architecture, Model
 from prism.numerics.keys import Purpose, stream
 from prism.numerics.least_squares import Levenberg
@@ -70,7 +71,7 @@ def tuned_row(solution: Solution, trains: str, at: tuple[float, ...], seconds: f
 def prepared(dimension: int, trains: str) -> tuple[Tuning, Levenberg]:
     """An untrained network, lifted and looked at once."""
     family = SineGordon.create(dimension, stream(0, Purpose.PROBLEM))
-    architecture = Architecture(lift_width=64, width=64, depth=3, generator_width=32, lift_bias=1.0)
+    architecture = Architecture(Dense(64, bias=1.0) + Affine(4), width=64, depth=3, generator_width=32)
     model = Model.create(architecture, family.domain, family.parameters, stream(0, Purpose.MODEL))
     mu = family.parameters.middle()
     tuning = Tuning.prepare(model, family, mu, TUNABLE[trains], stream(0, Purpose.TUNING), POINTS + HELD_OUT)

@@ -34,6 +34,7 @@ from jaxtyping import Array
 from prism.derivatives.estimators import Coordinates
 from prism.families import SineGordon
 from prism.files.storage import write_file
+from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE
 from prism.numerics.keys import Purpose, stream
@@ -128,7 +129,7 @@ class Entrant:
         settings = Settings(
             Coordinates(DIRECTIONS),
             Adam(),
-            Architecture(modulation=VARIANTS[name], affine=0),
+            Architecture(Dense(128), modulation=VARIANTS[name]),
             Sampling(POINTS, POINTS, crossed=False),
         )
         state = first_state(family, settings)

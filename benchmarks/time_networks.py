@@ -15,6 +15,7 @@ from pathlib import Path
 from prism.derivatives.taylor import Tanh
 from prism.families import Convection
 from prism.files.storage import write_file
+from prism.networks.lifts.parts import Affine, Dense
 from prism.networks.model import Architecture
 from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
@@ -34,7 +35,7 @@ def variants(chosen: Architecture) -> dict[str, Choices]:
         "depth 5": {"architecture": replace(chosen, depth=5)},
         "width 96": {"architecture": replace(chosen, width=96)},
         "generator 32": {"architecture": replace(chosen, generator_width=32)},
-        "no clocks": {"architecture": replace(chosen, clocks=None)},
+        "no clocks": {"architecture": replace(chosen, lift=Dense(32, bias=1.0) + Affine(4))},
         "sines in the lift": {"architecture": replace(chosen, linear_lift=False)},
         "tanh": {"architecture": replace(chosen, activation=Tanh())},
         "200 points": {"sampling": Sampling(200, 200, crossed=False)},

@@ -39,7 +39,7 @@ class Ridge(prism.Family):
 
 def main(steps: int = 500) -> None:
     family = Ridge(prism.Ball(100))
-    small = prism.Architecture(lift_width=32, width=32, depth=2)
+    small = prism.Architecture(prism.Dense(32) + prism.Affine(4), width=32, depth=2)
     print("estimator                 relative L2   skill   seconds, with compilation")
     for estimator in (prism.Exact(), prism.Coordinates(8), prism.Rademacher(8), prism.Gaussian(8)):
         begun = time.perf_counter()

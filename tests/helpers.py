@@ -6,6 +6,7 @@ The oracle for a network is its formula written out; the oracle for a derivative
 import functools
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -37,14 +38,18 @@ from prism.families import (
     SineGordonBeta,
 )
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.lifts.lift import Lift
+from prism.networks.lifts.norm import SquaredNorm
+from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Sites
+from prism.networks.lifts.sites import SiteSums
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
-from prism.objective.residuals import network_derivatives
+from prism.objective.residuals import network_derivatives, place_of
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
 from prism.problem.domains import AtTime, Ball, Cube, Domain, Sphere, TimeCylinder, WholeSpace
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace, Uniform
-from prism.problem.terms import draw_directions, place_at
+from prism.problem.terms import draw_directions
 
 KEY = jax.random.key(20240607)
 D = 5
@@ -92,50 +97,52 @@ class Case(NamedTuple):
     isotropic: int | None = None
 
 
-BALL, CYLINDER = Ball(D, 1.2), TimeCylinder(Ball(D), 2.0)
-NARROW, WIDE = (np.random.default_rng(0).normal(size=(D, columns)) for columns in (D - 1, D + 1))
-
-
-def diagonal_sigma(x, mu):
-    return 1.0 + mu.mu1 * jnp.sin(x[:D]) ** 2
-
-
 def swirl(x, mu):
     return mu.mu1 * jnp.roll(x, 1) - jnp.cos(mu.mu2 * x)
 
 
-def narrow_sigma(x, mu):
-    return jnp.asarray(NARROW) * (1.0 + mu.mu2 * x[:D, None] ** 2)
+def operators(ball: Ball, cylinder: TimeCylinder) -> tuple[Case, ...]:
+    """All of them, on a ball and on a cylinder over one of the same dimension."""
+    d = ball.dimension
+    narrow, wide = (np.random.default_rng(0).normal(size=(d, columns)) for columns in (d - 1, d + 1))
+
+    def diagonal_sigma(x, mu):
+        return 1.0 + mu.mu1 * jnp.sin(x[:d]) ** 2
+
+    def narrow_sigma(x, mu):
+        return jnp.asarray(narrow) * (1.0 + mu.mu2 * x[:d, None] ** 2)
+
+    def wide_sigma(x, mu):
+        return jnp.asarray(wide) * (1.0 + mu.mu2 * x[:d, None] ** 2)
+
+    return (
+        Case(Laplacian(), ball, d),
+        Case(Laplacian(), cylinder, d),
+        Case(GradientNormSquared(), ball, d),
+        Case(GradientNormSquared(), cylinder, d),
+        Case(Biharmonic(), ball, d),
+        Case(WeightedTrace(diagonal_sigma), ball, d),
+        Case(WeightedTrace(diagonal_sigma), cylinder, d),
+        Case(WeightedTrace(narrow_sigma), ball, d - 1),
+        Case(WeightedTrace(wide_sigma), ball, d + 1),
+        Case(Partial(1), ball),
+        Case(Partial(0, 3), ball),
+        Case(Partial(0, 0, 1), ball),
+        Case(Partial(2, 0, 4), ball),
+        Case(Partial(1, 1, 1, 1), ball),
+        Case(Partial(0, 0, 1, 1), ball),
+        Case(Partial(0, 0, 0, 1), ball),
+        Case(Partial(0, 0, d, d), cylinder),
+        Case(Partial(0, 0, 0, 2, 2, 4), ball),
+        Case(TimeDerivative(), cylinder),
+        Case(TimeDerivative(2), cylinder),
+        Case(Directional(swirl), ball),
+        Case(Directional(swirl), cylinder),
+    )
 
 
-def wide_sigma(x, mu):
-    return jnp.asarray(WIDE) * (1.0 + mu.mu2 * x[:D, None] ** 2)
-
-
-OPERATORS = (
-    Case(Laplacian(), BALL, D),
-    Case(Laplacian(), CYLINDER, D),
-    Case(GradientNormSquared(), BALL, D),
-    Case(GradientNormSquared(), CYLINDER, D),
-    Case(Biharmonic(), BALL, D),
-    Case(WeightedTrace(diagonal_sigma), BALL, D),
-    Case(WeightedTrace(diagonal_sigma), CYLINDER, D),
-    Case(WeightedTrace(narrow_sigma), BALL, D - 1),
-    Case(WeightedTrace(wide_sigma), BALL, D + 1),
-    Case(Partial(1), BALL),
-    Case(Partial(0, 3), BALL),
-    Case(Partial(0, 0, 1), BALL),
-    Case(Partial(2, 0, 4), BALL),
-    Case(Partial(1, 1, 1, 1), BALL),
-    Case(Partial(0, 0, 1, 1), BALL),
-    Case(Partial(0, 0, 0, 1), BALL),
-    Case(Partial(0, 0, D, D), CYLINDER),
-    Case(Partial(0, 0, 0, 2, 2, 4), BALL),
-    Case(TimeDerivative(), CYLINDER),
-    Case(TimeDerivative(2), CYLINDER),
-    Case(Directional(swirl), BALL),
-    Case(Directional(swirl), CYLINDER),
-)
+BALL, CYLINDER = Ball(D, 1.2), TimeCylinder(Ball(D), 2.0)
+OPERATORS = operators(BALL, CYLINDER)
 
 
 def name_of(thing) -> str:
@@ -151,7 +158,7 @@ def name_of(thing) -> str:
     if isinstance(thing, Directional):
         return f"Directional({thing.velocity.__name__})"
     if isinstance(thing, Partial):
-        return "u_" + "".join("xyzpqt"[axis] for axis in thing.axes)
+        return "u_" + "".join("xyzpqrst"[axis] for axis in thing.axes)
     return str(thing)
 
 
@@ -186,18 +193,41 @@ def roughened(model: Model) -> Model:
     return jax.tree.map(lambda leaf: random(leaf.shape) if hasattr(leaf, "shape") else leaf, model)
 
 
+def linear(width: int, affine: int = 4) -> Part | Parts:
+    """A lift of dense and affine channels alone."""
+    return Dense(width) + Affine(affine) if affine else Dense(width)
+
+
+FEW = linear(2, 1)
+WIDER = 7
+"""Dimensions in which `Gram` has directions of its own for each of these lifts."""
+SITES = Sites(2, features=2, hidden=3)
+LIFTS: dict[str, Part | Parts] = {
+    "dense": Dense(2),
+    "affine": Dense(2) + Affine(1),
+    "norm": Norm(),
+    "weighted norm": Dense(1) + Norm((0.5, -1.0, 0.0, 2.0, 1.0, 0.0, -0.3)),
+    "sites": SITES,
+    "bent sites": replace(SITES, window=3, channels=2, bent=True),
+    "periodic sites": replace(SITES, shared=True, periodic=True),
+    "exchangeable sites": replace(SITES, window=1, shared=True),
+    "sites over groups": Affine(1) + replace(SITES, groups=((0, 3), (5, 1), (6, 5))),
+    "sum": Dense(1) + Affine(1) + Norm() + SITES,
+}
+"""Every part alone or beside others, small."""
+
+
 @functools.cache
 def small_model(
     domain: Domain,
     modulation: ModulationSettings = FILM,
     depth: int = 2,
     parameters=None,
-    lift_width: int = 2,
-    affine: int = 1,
+    lift: Part | Parts = FEW,
 ) -> Model:
     """A network whose arrays are all random and whose lift is steep, with so few channels that `Gram` has directions of
     its own in D dimensions."""
-    architecture = Architecture(lift_width, 5, depth, 4, 2, modulation, affine=affine)
+    architecture = Architecture(lift, 5, depth, 4, 2, modulation)
     space = parameters or Terms.parameters
     with jax.ensure_compile_time_eval():  # it is kept, also when first asked for inside a program
         model = roughened(eqx.filter_eval_shape(Model.create, architecture, domain, space, KEY))
@@ -215,19 +245,59 @@ def network_formula(model: Model, x, mu):
     gamma = jnp.ones(total) if generator.scale_head is None else 1.0 + embedding @ generator.scale_head
     beta = jnp.zeros(total) if generator.shift_head is None else embedding @ generator.shift_head
     sigma = ACTIVATIONS[type(manifold.activation)]
-    z, start = x @ model.lift.weight + model.lift.bias, 0
-    affine = jnp.zeros(())
+    layers = len(manifold.weights) + 1
+    behind = sum(generator.widths[:layers])
+    z, skipping = lift_formula(model.lift, x, gamma[behind:], beta[behind:])
+    rest, start = jnp.zeros(()), 0
     if generator.affine_offset is not None:
         q = generator.affine_offset
         q = q if generator.affine_head is None else q + embedding @ generator.affine_head
-        z, affine = z[: generator.widths[0]], q @ z[generator.widths[0] :]
-    for index, width in enumerate(generator.widths):
+        rest = q @ skipping
+    for index, width in enumerate(generator.widths[:layers]):
         h = gamma[start : start + width] * z + beta[start : start + width]
         h = h if index == 0 and manifold.linear_lift else sigma(h)
         start += width
         if index < len(manifold.weights):
             z = manifold.weights[index] @ h + manifold.biases[index]
-    return model.amplitude * (h @ manifold.readout + manifold.offset + affine)
+    return model.amplitude * (h @ manifold.readout + manifold.offset + rest)
+
+
+def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
+    """z written out: the channels that are bent, and those that skip the manifold; γ and β of its own layers."""
+    linear = x @ lift.weight + lift.bias
+    dense = linear.shape[0] - lift.affine
+    bent, skipping = [linear[:dense]], [linear[dense:]]
+    for group in lift.groups:
+        match group:
+            case SquaredNorm(part=part):
+                space = x[: group.dimension]
+                weights = jnp.ones(group.dimension) if part.weights is None else jnp.asarray(part.weights)
+                bent.append((jnp.sum(weights * space**2)[None] - group.mean) / group.spread)
+            case SiteSums(part=part):
+                own = part.hidden + part.features
+                channels = sites_formula(group, x, gamma[:own], beta[:own])
+                gamma, beta = gamma[own:], beta[own:]
+                (bent if part.bent or (part.bent is None and part.shared) else skipping).append(channels)
+    return jnp.concatenate(bent), jnp.concatenate(skipping)
+
+
+def sites_formula(group: SiteSums, x, gamma, beta):
+    """Σ_i A_i·(φ(y_i; μ) − φ(0; μ)), one place after the other."""
+    part, network, d = group.part, group.network, group.dimension
+    last = d if part.periodic else d - part.window + 1
+    places = part.groups or [[(i + k) % d for k in range(part.window)] for i in range(last)]
+    time = [] if group.horizon is None else [2.0 * x[-1] / group.horizon - 1.0]
+
+    def phi(y):
+        h = jnp.tanh(gamma[: part.hidden] * (y @ network.first + network.first_bias) + beta[: part.hidden])
+        return jnp.sin(gamma[part.hidden :] * (h @ network.second + network.second_bias) + beta[part.hidden :])
+
+    def at(place, coefficients):
+        y = jnp.stack([*[(x[place[k]] - group.centre) / group.unit for k in range(part.window)], *time])
+        return (phi(y) - phi(jnp.zeros(y.shape))) @ coefficients
+
+    of_place = None if part.shared else 0
+    return jnp.sum(jax.vmap(at, (0, of_place))(jnp.asarray(places), group.coefficients), axis=0)
 
 
 def solution_formula(model: Model, family: Terms) -> Callable:
@@ -244,7 +314,7 @@ def solution_formula(model: Model, family: Terms) -> Callable:
 
 def term_values(model: Model, family: Family, estimator: Estimator, x, mu, key) -> dict:
     """u and the family's terms at one pair, along directions drawn with this key."""
-    draws = draw_directions(family, estimator, place_at(family, x, mu, model.lift.weight), key)
+    draws = draw_directions(family, estimator, place_of(model, family, x, mu), key)
     return vars(network_derivatives(model, family, draws, x, mu))
 
 
@@ -321,14 +391,14 @@ def decomposed(estimator: Estimator, order: int, dimension: int, key, view: View
 
 
 def jet_of(model: Model, x, mu, decomposition: Decomposition, order: int, collapsed: bool) -> Jet:
-    """The jet of N along the directions."""
+    """The jet of N along the directions, for a lift that is linear."""
     first = decomposition.directions.through(model.lift.weight)
-    return model.read(linear_jet(model.lift(x), first, order, collapsed, decomposition.weights), mu)
+    return model.read(linear_jet(model.lift_point(x, mu), first, order, collapsed, decomposition.weights), mu)
 
 
 def value_of(model: Model, x, mu):
     """N(x; μ)."""
-    return model.read(point_jet(model.lift(x)), mu).value
+    return model.read(point_jet(model.lift_point(x, mu)), mu).value
 
 
 def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:

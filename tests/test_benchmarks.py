@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, close
+from helpers import KEY, close, linear
 
 from prism.derivatives.estimators import Exact
 from prism.families import SineGordon
@@ -32,7 +32,7 @@ def step_time(monkeypatch):
 def test_the_reference_has_the_loss_of_the_engine(step_time):
     """With as many coordinates as the problem has, both take all of them."""
     family = SineGordon.create(step_time.DIRECTIONS, KEY)
-    network = Architecture(4, 4, 2, modulation=NONE, affine=0)
+    network = Architecture(linear(4, 0), 4, 2, modulation=NONE)
     state = first_state(family, Settings.choose(family, architecture=network))
     model, scale = state.model, state.objective.scale
     ours = Objective(family, Exact(), scale, Sampling(7, 7))

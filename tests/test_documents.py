@@ -22,7 +22,7 @@ PAGES = (
 )
 WIDTH = 100
 PROGRAMS = ("prism", "python", "make")
-SHORT = ("--steps", "2", "--width", "8", "--lift-width", "8", "--depth", "2", "--points", "20")
+SHORT = ("--steps", "2", "--width", "8", "--lift", "dense:8+affine:4", "--depth", "2", "--points", "20")
 """Seconds instead of minutes."""
 
 

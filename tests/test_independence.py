@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, EVOLUTION_FAMILIES, decomposed, small_model
+from helpers import DOMAINS, EVOLUTION_FAMILIES, SITES, decomposed, linear, small_model
 from ledger import LEAVES, ledger
 
 import prism
 from prism import Ball, Coordinates, Gaussian, Gram, Rademacher, Sampling, Slopes, Sphere
-from prism.derivatives.directions import View
+from prism.derivatives.directions import Gradients, View
 from prism.derivatives.operators import Laplacian, WeightedTrace
 from prism.families import Convection, SineGordon, SineGordonBeta
 from prism.inversion.surrogate import typical_size
@@ -23,6 +23,7 @@ from prism.numerics import ahead, random
 from prism.numerics.keys import Purpose, child, children, item, items, root
 from prism.objective.rows import Objective
 from prism.problem.checks import check_family
+from prism.problem.structure import find_structure
 from prism.problem.terms import sample_pair
 from prism.solution.evaluation import errors_at, evaluate
 from prism.solution.quick_evaluation import QuickEvaluation
@@ -55,7 +56,8 @@ class Plate(prism.Family):
 
 
 PLATE, FAMILY = Plate(Ball(4)), SineGordon.create(4, KEY)
-SMALL = Architecture(2, 2, 1, 2, 1)
+SMALL = Architecture(linear(2), 2, 1, 2, 1)
+WITH_SITES = Architecture(linear(2) + SITES + SITES, 2, 1, 2, 1)
 
 
 def of_batch(estimator, crossed: bool, natural: bool) -> Callable[[], object]:
@@ -71,8 +73,8 @@ def of_batch(estimator, crossed: bool, natural: bool) -> Callable[[], object]:
     return run
 
 
-def of_solution(family) -> Solution:
-    settings = Settings.choose(family, architecture=SMALL, sampling=Sampling(4, 4))
+def of_solution(family, architecture=SMALL) -> Solution:
+    settings = Settings.choose(family, architecture=architecture, sampling=Sampling(4, 4))
     return Solution(first_state(family, settings).model, family)
 
 
@@ -107,7 +109,7 @@ def of_data() -> object:
     return inversion.data_sets(problem.family, observed), inversion.blind_sets(problem, 0.1, blind)
 
 
-VIEW = View(jnp.ones((9, 3)) + jnp.eye(9, 3), jnp.ones(9))
+VIEW = View(Gradients(jnp.ones((9, 2)) + jnp.eye(9, 2), jnp.eye(9, 1)), jnp.ones(9))
 PLACES: dict[str, Callable[[], object]] = {
     "loss, crossed": of_batch(Gaussian(2), True, natural=False),
     "loss, paired": of_batch(Coordinates(2), False, natural=False),
@@ -118,7 +120,10 @@ PLACES: dict[str, Callable[[], object]] = {
     "check of a family with conditions": lambda: check_family(PLATE, KEY),
     "check of a family in time": lambda: check_family(EVOLUTION_FAMILIES[-1], KEY),
     "first state": lambda: of_solution(FAMILY).model,
+    "first state with sites": lambda: of_solution(FAMILY, WITH_SITES).model,
     "first state with clocks": lambda: of_solution(EVOLUTION_FAMILIES[0]).model,
+    "random pairs": lambda: SineGordon.create(5, KEY, pairs="random").interaction,
+    "the structure of an equation": lambda: find_structure(SineGordon.create(5, KEY)).pairs,
     "a family in time": lambda: Convection.create(4, KEY).direction,
     "a finished solution": judged,
     "the size of u": sizes_for_inversion,

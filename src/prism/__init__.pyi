@@ -57,6 +57,16 @@ from .networks.modulation import (
     SCALE as SCALE,
     SHIFT as SHIFT,
 )
+from .problem.structure import (
+    Structure as Structure,
+    find_structure as find_structure,
+)
+from .networks.lifts.parts import (
+    Affine as Affine,
+    Dense as Dense,
+    Norm as Norm,
+    Sites as Sites,
+)
 from .networks.model import Architecture as Architecture
 from .objective.batches import Sampling as Sampling
 from .objective.rows import Slopes as Slopes

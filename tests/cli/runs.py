@@ -44,7 +44,7 @@ def check_refusal(ran: Ran, *words: str) -> None:
 def finished_run(path: Path) -> Path:
     """What `prism solve` leaves, with a network that was never trained."""
     options = SolveOptions(
-        family="allen-cahn", dim=3, width=4, lift_width=4, depth=1, generator_width=4, points=4, steps=1
+        family="allen-cahn", dim=3, width=4, lift="dense:4+affine:4", depth=1, generator_width=4, points=4, steps=1
     )
     family = options.build_family()
     settings = options.build_settings(family)

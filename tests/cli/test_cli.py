@@ -20,7 +20,7 @@ from prism.objective.batches import Sampling
 from prism.reporting.records import RUN
 from prism.training import program
 
-SIZE = ["--width", "8", "--lift-width", "8", "--depth", "2", "--points", "4"]
+SIZE = ["--width", "8", "--lift", "dense:8+affine:4", "--depth", "2", "--points", "4"]
 TINY = ["--dim", "6", *SIZE]
 SIMPLE = ["--depth", "1", "--modulation", "none"]  # compiles in half the time
 KEYS = {
@@ -283,7 +283,7 @@ BAD_INPUT = {
     "damping of adam": (solve("--optimiser", "adam", "--damping", 1), "belong to --optimiser spring"),
     "damping of nothing": (solve("--damping", 0), "--damping 0.0 is too small or too large"),
     "momentum of one": (solve("--momentum", 1), "--momentum 1.0 is out of range"),
-    "negative affine part": (solve("--affine", -1), "--affine -1 is negative"),
+    "no affine channels": (solve("--lift", "dense:4+affine:0"), "the number of affine channels is 0; give a whole"),
     "malformed slopes": (solve("--slopes", "half"), "malformed --slopes 'half'; write off, whole"),
     "slopes along nothing": (solve("--slopes", 0), "--slopes 0: slopes along 0 directions are none"),
     "scaled without two bodies": (
@@ -303,7 +303,8 @@ BAD_INPUT = {
     "no parameters": (solve("--pairing", "crossed", "--params", 0), "--params 0 does nothing"),
     "no points": (solve("--points", 0), "--points 0 does nothing"),
     "width 0": (solve("--width", 0), "--width 0 is too small"),
-    "lift width 0": (solve("--lift-width", -1), "--lift-width -1 is too small"),
+    "lift width 0": (solve("--lift", "dense:0"), "the width of a dense lift is 0; give a whole number of 1 or more"),
+    "negative lift width": (solve("--lift", "dense:-1"), "--lift dense:-1: 'dense:-1' has '-1', which means nothing"),
     "depth 0": (solve("--depth", 0), "--depth 0 is too small"),
     "rate 0": (solve("--rate", 0), "--rate 0.0 is too small"),
     "rate not a number": (solve("--rate", "nan"), "--rate nan"),
@@ -329,7 +330,7 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, word
 
 def used_directory(path: Path, **changes) -> Path:
     """What an earlier run left, as far as it matters before training."""
-    options = SolveOptions(family="allen-cahn", dim=6, width=8, lift_width=8, depth=2, points=4, steps=3)
+    options = SolveOptions(family="allen-cahn", dim=6, width=8, lift="dense:8+affine:4", depth=2, points=4, steps=3)
     path.mkdir(parents=True)
     RUN.mark(path)
     (path / "config.json").write_text(json.dumps({**options.config(), **changes}))

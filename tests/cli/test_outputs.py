@@ -18,7 +18,7 @@ from prism.cli.trust import keep
 from prism.files.locks import locked
 from prism.files.marks import MARK
 
-TINY = ("--dim", 3, "--width", 4, "--lift-width", 4, "--depth", 1, "--points", 4, "--modulation", "none")
+TINY = ("--dim", 3, "--width", 4, "--lift", "dense:4+affine:4", "--depth", 1, "--points", 4, "--modulation", "none")
 SOLVE = ("solve", "allen-cahn", *TINY, "--steps", 2)
 MU = ("--mu", "mu1=0.7", "mu2=1.2")
 COMMANDS = {

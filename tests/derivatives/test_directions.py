@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import KEY, D, close, decomposed
 
-from prism.derivatives.directions import Dense, Spanned, Sparse, View, along_axes
+from prism.derivatives.directions import Dense, Gradients, Spanned, Sparse, View, along_axes
 from prism.derivatives.estimators import Coordinates, Exact, Gram
 
 COORDINATES, WIDTH = D + 1, 3
@@ -18,9 +18,10 @@ MATRICES = {"square": RANDOM.normal(size=(D, D)), "more columns": RANDOM.normal(
 SPARSE = Sparse(jnp.asarray([[0, 3], [4, 1], [2, 0]]), jnp.asarray([[1.0, -2.0], [0.5, 3.0], [1.0, 1.0]]))
 
 
-def spanned(lift, point, count: int | None) -> Spanned:
-    """Gram's directions where a lift sees the space so."""
-    found = decomposed(Gram(count), 2, lift.shape[0], KEY, View(lift, point)).directions
+def spanned(lift, point, count: int | None, own: int = 0) -> Spanned:
+    """Gram's directions where a lift sees the space so; its last `own` channels have gradients of their own here."""
+    view = View(Gradients(lift[:, : WIDTH - own], lift[:, WIDTH - own :]), point)
+    found = decomposed(Gram(count), 2, lift.shape[0], KEY, view).directions
     assert isinstance(found, Spanned)
     return found
 
@@ -33,6 +34,8 @@ DIRECTIONS = {
     "polar": decomposed(Coordinates(3), 4, D, KEY).directions,
     "spanned": spanned(LIFT[:D], X[:D], None),
     "sampled": spanned(LIFT[:D], X[:D], 2),
+    "spanned beside others": spanned(LIFT[:D], X[:D], None, 2),
+    "sampled from others alone": spanned(LIFT[:D], X[:D], 2, 3),
 }
 OWN = {name: directions for name, directions in DIRECTIONS.items() if not isinstance(directions, Spanned)}
 
@@ -40,12 +43,13 @@ OWN = {name: directions for name, directions in DIRECTIONS.items() if not isinst
 @pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
 def test_directions_agree_with_their_vectors(directions):
     """With x the point and W the lift that they belong to, where they belong to any."""
-    dense, inner, through, norms = jax.jit(
+    dense, inner, through, norms, weighted = jax.jit(
         lambda: (
             directions.dense(COORDINATES),
             directions.inner(X),
             directions.through(LIFT),
             directions.squared_norms(),
+            directions.weighted_squares(X),
         )
     )()
     vectors = np.asarray(dense)
@@ -53,6 +57,7 @@ def test_directions_agree_with_their_vectors(directions):
     close(inner, vectors @ X)
     close(through, vectors @ LIFT)
     close(norms, np.sum(vectors**2, axis=1))
+    close(weighted, vectors**2 @ X)
 
 
 @pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
@@ -83,18 +88,18 @@ def test_scaled_and_mapped_directions(directions):
     close(mapped, vectors @ matrix.T)
 
 
-@pytest.mark.parametrize("count", [None, 2], ids=["whole", "sampled"])
+@pytest.mark.parametrize(("count", "own"), [(None, 0), (2, 0), (None, 2)], ids=["whole", "sampled", "beside others"])
 @pytest.mark.parametrize("stretch", [DIAGONAL, *MATRICES.values()], ids=["diagonal", *MATRICES])
-def test_stretched_spans_agree_with_their_vectors(stretch, count):
+def test_stretched_spans_agree_with_their_vectors(stretch, count, own):
     """But for |v|² of the two that leave the span: with their weights these add up to the rest of Tr(SSᵀ)."""
     matrix = np.diag(stretch) if stretch.ndim == 1 else stretch
 
     @jax.jit
     def found():
-        before = spanned(jnp.asarray(matrix.T) @ LIFT[:D], jnp.asarray(matrix.T) @ X[:D], count)
+        before = spanned(jnp.asarray(matrix.T) @ LIFT[:D], jnp.asarray(matrix.T) @ X[:D], count, own)
         after = before.scaled(jnp.asarray(stretch)) if stretch.ndim == 1 else before.mapped(jnp.asarray(stretch))
-        own = before.dense(matrix.shape[1]), before.basis(), after.dense(COORDINATES)
-        return *own, after.inner(X), after.through(LIFT), after.squared_norms()
+        vectors = before.dense(matrix.shape[1]), before.basis(), after.dense(COORDINATES)
+        return *vectors, after.inner(X), after.through(LIFT), after.squared_norms()
 
     before, basis, vectors, inner, through, norms = map(np.asarray, found())
     close(vectors[:, :D], before @ matrix.T)
@@ -103,6 +108,37 @@ def test_stretched_spans_agree_with_their_vectors(stretch, count):
     close(norms[:-2], np.sum(vectors**2, axis=1)[:-2])
     rest = np.sum(matrix**2) - np.sum((matrix @ basis) ** 2)
     close(norms[-2] + (matrix.shape[1] - WIDTH - 1) * norms[-1], rest)
+
+
+def test_what_directions_stand_for_in_a_weighted_trace():
+    """Their own vectors, with weights; those of a span the whole of space, stretched or not."""
+    weights, space = jnp.asarray([2.0, 0.5, -1.0]), X[:D]
+    close(SPARSE.weighted_trace(weights, X), weights @ (SPARSE.dense(COORDINATES) ** 2 @ X))
+    for stretch in (np.ones(D), DIAGONAL, *MATRICES.values()):
+        matrix = np.diag(stretch) if stretch.ndim == 1 else stretch
+        close(stretched(stretch).weighted_trace(weights, X), space @ np.diag(matrix @ matrix.T))
+
+
+def stretched(stretch) -> Spanned:
+    """All of space, mapped."""
+    matrix = jnp.asarray(np.diag(stretch) if stretch.ndim == 1 else stretch)
+    before = spanned(matrix.T @ LIFT[:D], matrix.T @ X[:D], None)
+    found = before.scaled(jnp.asarray(stretch)) if stretch.ndim == 1 else before.mapped(matrix)
+    assert isinstance(found, Spanned)
+    return found
+
+
+def test_what_a_span_stands_for_within_groups_of_coordinates():
+    """Directions with Σ u⊗u the block of SSᵀ there; other bundles say that themselves."""
+    places = np.asarray([[0, 1], [3, 2], [1, 4]])
+    assert all(directions.local(jnp.asarray(places)) is None for directions in OWN.values())
+    for stretch in (None, DIAGONAL, *MATRICES.values()):
+        whole = DIRECTIONS["spanned"] if stretch is None else stretched(stretch)
+        matrix = np.eye(D) if stretch is None else np.diag(stretch) if stretch.ndim == 1 else stretch
+        found = np.asarray(whole.local(jnp.asarray(places)))
+        for number, place in enumerate(places):
+            within = found[:, min(number, found.shape[1] - 1)]  # one for all where they are the same everywhere
+            close(within.T @ within, (matrix @ matrix.T)[np.ix_(place, place)])
 
 
 def test_the_two_that_leave_the_span_are_unit_vectors_orthogonal_to_the_lift_and_the_last_to_the_point():

@@ -11,7 +11,7 @@ import pytest
 from helpers import ESTIMATORS, KEY, D, close, decomposed, name_of
 
 from prism import InputError
-from prism.derivatives.directions import View
+from prism.derivatives.directions import Gradients, View
 from prism.derivatives.estimators import (
     EXAMPLES,
     Coordinates,
@@ -25,7 +25,16 @@ from prism.derivatives.estimators import (
 
 DRAWS = 20_000
 WIDTH = 2
-VIEW = View(jnp.asarray(np.random.default_rng(0).normal(size=(D, WIDTH))), jnp.linspace(-0.7, 0.9, D))
+
+
+def linear_view(weight, x) -> View:
+    """Where all channels are linear."""
+    return View(Gradients(jnp.asarray(weight), jnp.zeros((len(weight), 0))), x)
+
+
+NONE = jnp.zeros((D, 0))
+WEIGHT = jnp.asarray(np.random.default_rng(0).normal(size=(D, WIDTH)))
+VIEW = linear_view(WEIGHT, jnp.linspace(-0.7, 0.9, D))
 """What a network of two channels sees of the space."""
 
 
@@ -93,17 +102,22 @@ def test_the_mean_tensor_is_isotropic(estimator, order):
         assert error.max() < 1e-14
 
 
+FIRST, SECOND = WEIGHT[:, :1], WEIGHT[:, 1:]
 DEGENERATE = {
-    "a channel of zeros": VIEW.weight.at[:, 1].set(0.0),
-    "two equal channels": VIEW.weight.at[:, 1].set(VIEW.weight[:, 0]),
-    "nothing but zeros": jnp.zeros_like(VIEW.weight),
+    "a channel of zeros": (WEIGHT.at[:, 1].set(0.0), NONE),
+    "two equal channels": (WEIGHT.at[:, 1].set(WEIGHT[:, 0]), NONE),
+    "nothing but zeros": (jnp.zeros_like(WEIGHT), NONE),
+    "a gradient of zeros": (FIRST, jnp.zeros_like(SECOND)),
+    "a gradient that a linear channel has": (FIRST, -3.0 * FIRST),
+    "two equal gradients": (NONE, jnp.concatenate([FIRST, 2.0 * FIRST], axis=1)),
+    "the point among the gradients": (FIRST, VIEW.x[:, None]),
 }
 
 
-@pytest.mark.parametrize("weight", DEGENERATE.values(), ids=DEGENERATE)
-def test_a_lift_of_lower_rank_leaves_gram_without_bias(weight):
+@pytest.mark.parametrize(("linear", "own"), DEGENERATE.values(), ids=DEGENERATE)
+def test_a_lift_of_lower_rank_leaves_gram_without_bias(linear, own):
     """As lifts are at first, whose affine channels begin at zero: every entry within 5 standard errors."""
-    drawn = tensors(Gram(), 2, view=View(weight, VIEW.x))
+    drawn = tensors(Gram(), 2, view=View(Gradients(linear, own), VIEW.x))
     error = drawn.std(axis=0) / math.sqrt(len(drawn))
     assert error.max() < 0.1
     assert np.all(np.abs(drawn.mean(axis=0) - isotropic(2)) < 5 * error + 1e-6)  # the jitter of a singular root
@@ -118,10 +132,12 @@ def test_unbiased_orders_are_not_claimed_in_vain(estimator):
     assert np.max(np.abs(drawn.mean(axis=0) - isotropic(4))[np.nonzero(isotropic(4))]) > 0.1 + 5 * error.max()
 
 
-def test_inside_the_span_gram_leaves_nothing_to_chance():
+@pytest.mark.parametrize("own", [0, 1, 2])
+def test_inside_the_span_gram_leaves_nothing_to_chance(own):
     """Wᵀ(Σ_j w_j v_j v_jᵀ)W = WᵀW for every draw: the Laplacian of the network alone has no variance."""
-    seen = np.einsum("kh,nkl,lm->nhm", VIEW.weight, tensors(Gram(), 2, 20), VIEW.weight)
-    close(seen, np.broadcast_to(VIEW.weight.T @ VIEW.weight, seen.shape))
+    view = View(Gradients(WEIGHT[:, own:], WEIGHT[:, :own]), VIEW.x)
+    seen = np.einsum("kh,nkl,lm->nhm", WEIGHT, tensors(Gram(), 2, 20, view), WEIGHT)
+    close(seen, np.broadcast_to(WEIGHT.T @ WEIGHT, seen.shape))
 
 
 @pytest.mark.parametrize("estimator", EXAMPLES.values(), ids=EXAMPLES)
@@ -153,7 +169,7 @@ def test_shared_is_a_setting_of_its_own():
 
 
 def test_a_lift_wider_than_the_space_needs_the_coordinates_only():
-    view = View(jnp.ones((D, D - 1)), jnp.zeros(D))
+    view = linear_view(jnp.ones((D, D - 1)), jnp.zeros(D))
     assert eqx.tree_equal(decomposed(Gram(), 2, D, KEY, view), decomposed(Exact(), 2, D, KEY))
     assert eqx.tree_equal(decomposed(Gram(3), 2, D, KEY, view), decomposed(Rademacher(3), 2, D, KEY))
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from derivatives.cases import FreeTerms, check_mean, computed, family_of, free_formula, oracles, places, unbiased
 from helpers import (
     BALL,
     CYLINDER,
@@ -21,15 +22,11 @@ from helpers import (
     Terms,
     close,
     name_of,
-    network_formula,
-    oracle,
-    samples,
     small_model,
-    solution_formula,
     term_values,
 )
 
-from prism import Ball, Free, InputError
+from prism import Ball, InputError
 from prism.derivatives.estimators import Coordinates, Exact, Gram, Rademacher
 from prism.derivatives.operators import (
     Biharmonic,
@@ -46,61 +43,19 @@ every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 KEYS = jax.random.split(KEY, 20_000)
 
 
-class FreeTerms(Terms):
-    """The same operators where the network itself is the solution."""
-
-    def constraint(self) -> Free:
-        return Free()
-
-
-def family_of(cases, kind=Terms) -> Terms:
-    """All these operators of one domain together: one program to compile instead of many."""
-    return kind(cases[0].domain, {name_of(case.operator): case.operator for case in cases})
-
-
 def on(domain) -> list[Case]:
     return [case for case in OPERATORS if case.domain is domain]
-
-
-def unbiased(case: Case, estimator) -> bool:
-    return case.isotropic is not None and max(case.operator.order, 2) in estimator.unbiased_orders
-
-
-@functools.cache
-def places(domain, count: int = 3):
-    return samples(domain, count), samples(Terms.parameters, count)
 
 
 @functools.cache
 def expected(domain) -> dict[str, np.ndarray]:
     """u and every term at the places."""
-    return oracles(family_of(on(domain)), solution_formula)
-
-
-def oracles(family: Terms, formula) -> dict[str, np.ndarray]:
-    solution = formula(small_model(family.domain), family)
-
-    @jax.jit
-    @jax.vmap
-    def terms(x, mu):
-        named, u = family.parameters.named(mu), lambda y: solution(y, mu)
-        found = {name: oracle(operator, family.domain, u, x, named) for name, operator in family.terms.items()}
-        return found | {"value": u(x)}
-
-    return terms(*places(family.domain))
-
-
-@eqx.filter_jit
-def computed(family: Terms, estimator, x, mu, keys) -> dict:
-    """u and every term at one place for every key, or at several places with one key each."""
-    one = lambda x, mu, key: term_values(small_model(family.domain), family, estimator, x, mu, key)
-    place = 0 if x.ndim == 2 else None
-    return jax.vmap(one, in_axes=(place, place, 0))(x, mu, keys)
+    return oracles(family_of(on(domain)))
 
 
 def place(domain, number: int = 0) -> Place:
     x, mu = (several[number] for several in places(domain))
-    return Place(x, Terms.parameters.named(mu), small_model(domain).lift.weight, domain.dimension)
+    return Place(x, Terms.parameters.named(mu), small_model(domain).gradients(x, mu), domain.dimension)
 
 
 def decomposed(case: Case, estimator):
@@ -129,7 +84,7 @@ def test_deterministic_derivatives_are_those_of_nested_autodiff(domain, estimato
 def test_gram_is_exact_where_the_network_is_the_solution():
     """Also with time, which its directions leave out."""
     family = family_of([case for case in on(CYLINDER) if unbiased(case, Gram())], FreeTerms)
-    truth = oracles(family, lambda model, _: functools.partial(network_formula, model))
+    truth = oracles(family, free_formula)
     for name, values in computed(family, Gram(), *places(CYLINDER), KEYS[:3]).items():
         close(values, truth[name], name=name)
 
@@ -158,12 +113,7 @@ def test_random_estimates_are_right_in_the_mean(domain, estimator):
     """The mean over many keys within 4 of its standard errors, under a fixed key; each at most 1.5 % of the value at
     the best place, so that an error of 6 % in the weights shows (d or n off by one is 20 % and more)."""
     family = family_of([case for case in on(domain) if unbiased(case, estimator) and is_drawn(case, estimator)])
-    at_places = [computed(family, estimator, x, mu, KEYS) for x, mu in zip(*places(domain), strict=True)]
-    for name in family.terms:
-        draws, terms = np.stack([found[name] for found in at_places]), np.asarray(expected(domain)[name])
-        error = draws.std(axis=1) / math.sqrt(len(KEYS))
-        assert np.min(error / np.abs(terms)) < 0.015, name
-        assert np.all(np.abs(draws.mean(axis=1) - terms) < 4 * error + 1e-10 * np.abs(terms)), name
+    check_mean(family, estimator, KEYS, expected(domain))
 
 
 @functools.cache

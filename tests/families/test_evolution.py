@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import EVOLUTION_FAMILIES, KEY, D, close, name_of, samples, small_model
+from helpers import EVOLUTION_FAMILIES, KEY, D, close, linear, name_of, samples, small_model
 
 from prism.errors import InputError
 from prism.families import Convection, ReactionDiffusion
@@ -63,7 +63,7 @@ def test_the_family_passes_its_checks(family):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_neither_the_constraint_nor_the_mean_over_parameters_is_an_answer(kind, dimension):
     family = kind.create(dimension, KEY)
-    model = Model.create(Architecture(4, 4, 2, 4, 1), family.domain, family.parameters, KEY)
+    model = Model.create(Architecture(linear(4), 4, 2, 4, 1), family.domain, family.parameters, KEY)
     found = evaluate(model, family, KEY, points=1_000)
     assert found.trivial_error > 0.3
     assert found.mu_blind_error > 0.3

@@ -8,7 +8,7 @@ from helpers import KEY, TWO_BODY_FAMILIES, D, close, name_of, oracle, samples
 
 from prism import Ball, InputError, Laplacian, LogUniform, Uniform
 from prism.families import AllenCahn, Poisson, SineGordon, SineGordonBeta
-from prism.families.two_body import TwoBody
+from prism.families.interactions import TwoBody
 
 COUNT = 5
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from helpers import KEY, roughened
+from helpers import KEY, SITES, linear, roughened
 
 import prism
 from prism.families import SineGordon
@@ -21,7 +21,7 @@ COUNT, STARTS = 200, 4
 DIMENSION = 6
 TRUTH = {"mu1": 0.8, "mu2": 1.1}
 COMPLEX_STEP = 1e-30
-SMALL, TINY = Architecture(5, 4, 2, 6, 2), Architecture(2, 2, 1, 2, 1)
+SMALL, TINY = Architecture(linear(5), 4, 2, 6, 2), Architecture(linear(2), 2, 1, 2, 1)
 
 
 def solution_of(family, architecture=SMALL) -> Solution:
@@ -32,6 +32,8 @@ def solution_of(family, architecture=SMALL) -> Solution:
 
 FAMILY = SineGordon.create(DIMENSION, KEY)
 SOLUTION = solution_of(FAMILY)
+SITES_SOLUTION = solution_of(FAMILY, Architecture(linear(2) + SITES, 4, 1, 3, 1))
+"""With a lift that moves with μ, so that points cannot be lifted once."""
 
 
 class Analytic(prism.Family):

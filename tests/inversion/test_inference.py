@@ -2,7 +2,19 @@
 
 import jax.numpy as jnp
 import numpy as np
-from inversion.surrogates import COUNT, DIMENSION, SOLUTION, STARTS, TRUTH, Formula, analytic, draw, observe
+import pytest
+from inversion.surrogates import (
+    COUNT,
+    DIMENSION,
+    SITES_SOLUTION,
+    SOLUTION,
+    STARTS,
+    TRUTH,
+    Formula,
+    analytic,
+    draw,
+    observe,
+)
 
 import prism
 
@@ -24,8 +36,9 @@ def test_the_parameters_are_recovered():
     np.testing.assert_allclose(widths, 2 * 1.97 * deviation, rtol=0.1)
 
 
-def test_exact_data_give_the_truth_back():
-    estimate = prism.invert(SOLUTION, observe(SOLUTION, TRUTH, noise=0.0), starts=STARTS)
+@pytest.mark.parametrize("solution", [SOLUTION, SITES_SOLUTION], ids=["dense", "sites"])
+def test_exact_data_give_the_truth_back(solution):
+    estimate = prism.invert(solution, observe(solution, TRUTH, noise=0.0), starts=STARTS)
     np.testing.assert_allclose(list(estimate.values.values()), list(TRUTH.values()), rtol=1e-6)
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import close
-from inversion.surrogates import FAMILY, SOLUTION, analytic, draw
+from inversion.surrogates import FAMILY, SITES_SOLUTION, SOLUTION, analytic, draw
 
 import prism
 from prism.inversion.surrogate import (
@@ -24,7 +24,10 @@ from prism.problem.terms import sample_pair
 CLOSED = analytic(lambda x, mu: mu.a * x[0] + mu.b * x[1] ** 3, prism.LogUniform(a=(0.1, 10.0), b=(1.0, 2.0)))
 
 
-@pytest.mark.parametrize("solution", [SOLUTION, CLOSED], ids=["radial constraint", "another constraint"])
+SOLUTIONS = {"radial constraint": SOLUTION, "another constraint": CLOSED, "a lift that knows μ": SITES_SOLUTION}
+
+
+@pytest.mark.parametrize("solution", SOLUTIONS.values(), ids=SOLUTIONS)
 def test_the_lifted_surrogate_is_the_solution(solution):
     points = jnp.asarray(draw(solution.family.domain.coordinates))[:20]
     space = solution.family.parameters

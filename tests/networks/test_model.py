@@ -16,6 +16,7 @@ from helpers import (
     close,
     decomposed,
     jet_of,
+    linear,
     network_formula,
     samples,
     small_model,
@@ -41,7 +42,9 @@ def check_values(models) -> None:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_values_are_those_of_the_formula(depth):
     """Three layers of widths 3, 5, 5, or the lift alone, with every array random."""
-    check_values({name: small_model(BALL, modulation, depth, lift_width=3) for name, modulation in MODULATIONS.items()})
+    check_values(
+        {name: small_model(BALL, modulation, depth, lift=linear(3, 1)) for name, modulation in MODULATIONS.items()}
+    )
 
 
 def test_every_activation():
@@ -52,12 +55,12 @@ def test_every_activation():
 def test_a_linear_lift_is_not_bent():
     model = eqx.tree_at(lambda m: m.manifold, small_model(BALL), replace_fn=lambda m: replace(m, linear_lift=True))
     check_values({"linear": model})
-    architecture = Architecture(4, 4, 2, 4, 1, linear_lift=True)
+    architecture = Architecture(linear(4), 4, 2, 4, 1, linear_lift=True)
     assert eqx.filter_eval_shape(Model.create, architecture, BALL, SPACE, KEY).manifold.linear_lift
 
 
 def created(lift_width: int = 6, key=KEY) -> Model:
-    return Model.create(Architecture(lift_width, 7, 3, 5, 2), BALL, SPACE, key)
+    return Model.create(Architecture(linear(lift_width), 7, 3, 5, 2), BALL, SPACE, key)
 
 
 @pytest.mark.parametrize("lift_width", [3, 7, 12])
@@ -98,7 +101,7 @@ def test_the_amplitude_is_the_unit_of_the_output():
 @pytest.mark.parametrize("affine", [0, 2])
 def test_a_network_that_is_constant(affine):
     """Whatever else its weights are, with affine channels or without."""
-    model = small_model(BALL, affine=affine)
+    model = small_model(BALL, lift=linear(2, affine))
 
     @jax.jit
     def jet():

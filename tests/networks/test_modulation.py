@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, MODULATIONS, Terms, close, samples, small_model, value_of
+from helpers import BALL, KEY, MODULATIONS, Terms, close, linear, samples, small_model, value_of
 
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import NONE
@@ -27,7 +27,7 @@ def starts() -> dict[str, tuple[jax.Array, Model]]:
     def one(model: Model):
         return values(model), eqx.filter_grad(lambda m: jnp.sum(values(m) ** 2))(model)
 
-    architectures = {name: Architecture(6, 7, 3, 5, 2, modulation) for name, modulation in MODULATIONS.items()}
+    architectures = {name: Architecture(linear(6), 7, 3, 5, 2, modulation) for name, modulation in MODULATIONS.items()}
     return {name: one(Model.create(architecture, BALL, SPACE, KEY)) for name, architecture in architectures.items()}
 
 

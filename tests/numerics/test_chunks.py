@@ -21,7 +21,8 @@ def test_how_many_make_a_chunk(points, coordinates, most, size):
 def test_chunks_change_nothing(most):
     """Whether they divide the number of samples or not; of several arrays, into several."""
     x, y = jnp.linspace(0.0, 1.0, 30).reshape(10, 3), jnp.arange(10.0)
-    function = lambda sample: {"product": sample[0] * sample[1], "sum": jnp.sum(sample[0])}
+    function = lambda sample: {"product": sample[0] * sample[1], "sum": jnp.sum(sample[0]), "none": sample[0][:0]}
     found = jax.jit(lambda: map_chunks(function, (x, y), 3, most))()
     close(found["product"], x * y[:, None])
     close(found["sum"], jnp.sum(x, axis=1))
+    assert found["none"].shape == (10, 0)

@@ -9,9 +9,10 @@ from helpers import FAMILIES, KEY, D, Terms, close, name_of, small_model, soluti
 
 from prism import Ball, Laplacian, Partial, Sampling
 from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Rademacher
-from prism.networks.lift import Lifted
+from prism.networks.lifts.groups import Coefficients
+from prism.networks.lifts.lift import Lifted
 from prism.objective.batches import draw_batch
-from prism.objective.residuals import batch_residuals, lifted_value, residual, solution_value
+from prism.objective.residuals import batch_residuals, lifted_value, place_of, residual, solution_value
 from prism.problem.terms import decompositions, draw_directions, place_at
 
 FAMILY = Terms(Ball(D), {"lap": Laplacian(), "u_xy": Partial(0, 1)})
@@ -57,7 +58,7 @@ def test_the_value_alone():
 
     @jax.jit
     def values():
-        return solution_value(MODEL, FAMILY, X, MU), lifted_value(MODEL, FAMILY, MODEL.lift(X), X, MU)
+        return solution_value(MODEL, FAMILY, X, MU), lifted_value(MODEL, FAMILY, MODEL.lift_point(X, MU), X, MU)
 
     for value in values():
         close(value, solution_formula(MODEL, FAMILY)(X, MU))
@@ -72,10 +73,10 @@ def test_a_probe_is_a_change_of_the_lift(estimator):
 
     @jax.jit
     def both():
-        place = place_at(FAMILY, X, MU, lift.weight)
+        place = place_of(MODEL, FAMILY, X, MU)
         draws = draw_directions(FAMILY, estimator, place, KEY)
         bundles = [part.directions for part in decompositions(FAMILY, draws, place)]
-        probe = Lifted(X @ weight + bias, tuple(bundle.through(weight) for bundle in bundles))
+        probe = Lifted(X @ weight + bias, tuple(Coefficients((bundle.through(weight),), None) for bundle in bundles))
         residuals = residual(MODEL, FAMILY, draws, X, MU, probe), residual(changed, FAMILY, draws, X, MU)
         return residuals, (solution_value(MODEL, FAMILY, X, MU, probe), solution_value(changed, FAMILY, X, MU))
 

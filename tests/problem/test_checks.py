@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY
+from helpers import KEY, linear
 
 import prism
 from prism.errors import InputError
 from prism.problem.checks import check_family
 
 BALL = prism.Ball(5)
-SMALL = prism.Architecture(lift_width=6, width=6, depth=2, generator_width=6, generator_depth=2)
+SMALL = prism.Architecture(linear(6), width=6, depth=2, generator_width=6, generator_depth=2)
 
 
 class AllenCahn(prism.Family):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close
+from helpers import KEY, close, linear
 
 import prism
 from prism.objective.batches import Sampling
@@ -55,7 +55,7 @@ def test_data_are_drawn_row_by_row():
 
 
 def test_a_problem_given_by_its_boundary_values_is_solved():
-    family, network = Harmonic(prism.Ball(4)), prism.Architecture(12, 12, 2, 8, 2)
+    family, network = Harmonic(prism.Ball(4)), prism.Architecture(linear(12), 12, 2, 8, 2)
     settings = Settings.choose(family, sampling=Sampling(60, 60), architecture=network)
     outcome = execute(family, settings, Budget(steps=150), show=False)
     assert outcome.evaluation is not None

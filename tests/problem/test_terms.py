@@ -21,6 +21,7 @@ from helpers import (
     value_of,
 )
 
+from prism.derivatives.directions import Gradients
 from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Gram
 from prism.derivatives.operators import GradientNormSquared, Laplacian, Partial, TimeDerivative, WeightedTrace
 from prism.objective.residuals import residual
@@ -95,7 +96,7 @@ def test_draws_know_neither_the_point_nor_the_weights():
     """One draw, made anywhere, serves at every place of the same shapes."""
     family = Terms(BALL, {"trace": WeightedTrace(lambda x, mu: 1.0 + x**2)})
     x, mu = place(BALL)
-    here, there = (place_at(family, y, mu, jnp.full((D, 2), y[0])) for y in (x, 2 * x))
+    here, there = (place_at(family, y, mu, Gradients(jnp.full((D, 2), y[0]), y[:, None])) for y in (x, 2 * x))
     for estimator in (Gaussian(2), Gram()):
         first, second = (draw_directions(family, estimator, where, KEY) for where in (here, there))
         assert eqx.tree_equal(first, second)
@@ -112,7 +113,7 @@ def test_a_constant_needs_no_network(family, estimator):
     @jax.jit
     def residuals(level):
         x, mu = sample_pair(family, KEY)
-        lifts = [jnp.zeros((x.shape[0], width)) for width in (1, model.lift.width)]
+        lifts = [Gradients.unknown(x.shape[0], width) for width in (1, model.lift.width)]
         draws = [draw_directions(family, estimator, place_at(family, x, mu, lift), KEY) for lift in lifts]
         constant = model.constant(level / model.amplitude)
         return constant_residual(family, draws[0], x, mu, level), residual(constant, family, draws[1], x, mu)

@@ -12,7 +12,7 @@ from prism.solution.artifacts import save
 def finished(tmp_path_factory):
     """Sine-Gordon in 6 dimensions, as `prism solve` leaves it. Tests that write into it take a copy."""
     path = tmp_path_factory.mktemp("runs") / "run"
-    options = SolveOptions(family="sine-gordon", dim=6, width=4, lift_width=4, depth=2, points=4, steps=1)
+    options = SolveOptions(family="sine-gordon", dim=6, width=4, lift="dense:4+affine:4", depth=2, points=4, steps=1)
     family = options.build_family()
     settings = options.build_settings(family)
     config = options.resolved(settings).config()

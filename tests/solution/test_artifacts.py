@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, KEY, MODULATIONS
+from helpers import ACTIVATIONS, KEY, LIFTS, MODULATIONS, WIDER, linear
 from solution.networks import random_network
 
 import prism
@@ -24,19 +24,29 @@ from prism.solution import artifacts
 from prism.solution.solution import Solution
 
 FAMILY = SineGordon.create(6, KEY)
+LIFT = linear(5)
 POINTS = jax.random.normal(KEY, (7, 6)) / 4
 
 
-def solution_of(family=FAMILY, **changes) -> Solution:
-    return Solution(random_network(family, Architecture(5, 4, 3, 6, 2, **changes)), family)
+def solution_of(family=FAMILY, lift=LIFT, **changes) -> Solution:
+    return Solution(random_network(family, Architecture(lift, 4, 3, 6, 2, **changes)), family)
 
 
 @pytest.mark.parametrize("modulation", MODULATIONS.values(), ids=MODULATIONS)
 def test_what_is_loaded_is_what_was_saved(modulation, tmp_path):
-    saved = solution_of(modulation=modulation, affine=0 if modulation is prism.CONCAT else 3)
+    saved = solution_of(modulation=modulation, lift=linear(5, 0 if modulation is prism.CONCAT else 3))
     saved.save(tmp_path / "model")
     loaded = prism.load(tmp_path / "model", family=SineGordon.create(6, root(1)))
     assert eqx.tree_equal(loaded, saved), "the coefficients of the problem are those that were saved"
+
+
+@pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
+@pytest.mark.parametrize("depth", [1, 3])
+def test_every_lift_is_kept(lift, depth, tmp_path):
+    family = SineGordon.create(WIDER, KEY)
+    saved = Solution(random_network(family, Architecture(lift, 4, depth, 6, 2)), family)
+    saved.save(tmp_path / "model")
+    assert eqx.tree_equal(prism.load(tmp_path / "model", family=family), saved)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda kind: kind.__name__)
@@ -45,10 +55,10 @@ def test_the_activation_is_kept(activation, tmp_path):
     assert type(prism.load(tmp_path / "model", family=FAMILY).model.manifold.activation) is activation
 
 
-@pytest.mark.parametrize("linear", [False, True])
-def test_a_linear_lift_is_kept(linear, tmp_path):
-    solution_of(linear_lift=linear).save(tmp_path / "model")
-    assert prism.load(tmp_path / "model", family=FAMILY).model.manifold.linear_lift is linear
+@pytest.mark.parametrize("unbent", [False, True])
+def test_a_linear_lift_is_kept(unbent, tmp_path):
+    solution_of(linear_lift=unbent).save(tmp_path / "model")
+    assert prism.load(tmp_path / "model", family=FAMILY).model.manifold.linear_lift is unbent
 
 
 def test_another_family_is_refused(tmp_path):
@@ -108,6 +118,14 @@ FOREIGN = {
     "another format": ({"format": 99}, prism.InputError, "format 99"),
     "nothing in it": ({"format": artifacts.FORMAT}, CorruptedFile, "holds no solution"),
     "an unknown activation": ({"architecture": {"activation": "os.system"}}, prism.InputError, "activation cannot be"),
+    "an unknown part": ({"architecture": {"lift": [{"part": "Fourier"}]}}, prism.InputError, "a part 'Fourier', which"),
+    "a part that cannot be": (
+        {"architecture": {"lift": [{"part": "Sites", "window": 0}]}},
+        prism.InputError,
+        "the window of sites is 0",
+    ),
+    "a part with too much": ({"architecture": {"lift": [{"part": "Norm", "size": 2}]}}, CorruptedFile, "size"),
+    "no lift": ({"architecture": {"lift": None}}, CorruptedFile, "holds no solution"),
     "a negative width": ({"architecture": {"width": -3}}, prism.InputError, "width cannot be -3"),
 }
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close, value_of
+from helpers import KEY, close, linear, value_of
 
 from prism.derivatives.operators import Laplacian
 from prism.networks.model import Architecture, Model
@@ -155,7 +155,7 @@ class Known(Family):
 
 
 def network(family: Family) -> Model:
-    return Model.create(Architecture(4, 4, 2, modulation=NONE), family.domain, family.parameters, KEY)
+    return Model.create(Architecture(linear(4), 4, 2, modulation=NONE), family.domain, family.parameters, KEY)
 
 
 def test_the_mean_over_mu_and_the_affine_baseline_of_a_family():

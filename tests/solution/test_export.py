@@ -12,7 +12,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, MODULATIONS, Terms
+from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, LIFTS, MODULATIONS, WIDER, Terms, linear
 from solution.networks import random_network
 
 import prism
@@ -20,7 +20,7 @@ from prism.cli import main
 from prism.derivatives.operators import Laplacian
 from prism.files import storage
 from prism.networks.model import Architecture
-from prism.problem.domains import Cube, Domain
+from prism.problem.domains import Ball, Cube, Domain, TimeCylinder
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.solution import artifacts, export_numpy
@@ -43,10 +43,11 @@ class Anywhere(Family):
 
 
 BOX = Terms(BALL, {"lap": Laplacian()})
+LIFT = linear(6)
 
 
-def solution_of(family: Family = BOX, modulation=prism.FILM, depth: int = 3, **changes) -> Solution:
-    return Solution(random_network(family, Architecture(6, 5, depth, 4, 2, modulation, **changes)), family)
+def solution_of(family: Family = BOX, modulation=prism.FILM, depth: int = 3, lift=LIFT, **changes) -> Solution:
+    return Solution(random_network(family, Architecture(lift, 5, depth, 4, 2, modulation, **changes)), family)
 
 
 def agrees(solution: Solution, path) -> None:
@@ -57,11 +58,21 @@ def agrees(solution: Solution, path) -> None:
 
 @pytest.mark.parametrize("modulation", MODULATIONS.values(), ids=MODULATIONS)
 def test_every_modulation_agrees(modulation, tmp_path):
-    agrees(solution_of(modulation=modulation, affine=3), tmp_path / "out")
+    agrees(solution_of(modulation=modulation, lift=linear(6, 3)), tmp_path / "out")
 
 
 def test_a_network_without_affine_channels_agrees(tmp_path):
-    agrees(solution_of(affine=0), tmp_path / "out")
+    agrees(solution_of(lift=linear(6, 0)), tmp_path / "out")
+
+
+@pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
+def test_every_lift_agrees(lift, tmp_path):
+    agrees(solution_of(Terms(Ball(WIDER), {"lap": Laplacian()}), depth=1, lift=lift), tmp_path / "out")
+
+
+def test_sites_in_time_agree(tmp_path):
+    domain = TimeCylinder(Cube(WIDER, -1.0, 2.0), 3.0)
+    agrees(solution_of(Anywhere(domain, Uniform(k=(-1.0, 3.0))), depth=1, lift=LIFTS["sum"]), tmp_path / "out")
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda kind: kind.__name__)
@@ -184,7 +195,7 @@ DAMAGE = {
     "half of the weights": ({WEIGHTS: lambda content: content[: len(content) // 2]}, "weights.npz is not what was"),
     "half of the description": ({DESCRIPTION: lambda content: content[:40]}, "solution.json is no exported solution"),
     "no object": ({DESCRIPTION: lambda _: b"[]"}, "solution.json is no exported solution"),
-    "another format": (described(format=9), "its format is 9, this file reads 1"),
+    "another format": (described(format=9), "its format is 9, this file reads 2"),
     "an unknown activation": (described(activation="os.system"), "os.system"),
 }
 

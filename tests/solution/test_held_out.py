@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import pytest
+from helpers import linear
 
 import prism
 from prism.networks.model import Architecture, Model
@@ -30,7 +31,7 @@ FAMILY = Shifted(prism.Ball(3))
 
 
 def network() -> Model:
-    return Model.create(Architecture(2, 2, 1, 2, 1), FAMILY.domain, FAMILY.parameters, KEY)
+    return Model.create(Architecture(linear(2), 2, 1, 2, 1), FAMILY.domain, FAMILY.parameters, KEY)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
@@ -41,7 +42,11 @@ def test_a_constant_network_leaves_what_it_misses(level):
 
 
 def test_a_run_without_an_exact_solution_ends_with_the_residual():
-    choices = {"architecture": Architecture(2, 2, 1, 2, 1), "sampling": Sampling(4, 4), "optimiser": prism.Adam()}
+    choices = {
+        "architecture": Architecture(linear(2), 2, 1, 2, 1),
+        "sampling": Sampling(4, 4),
+        "optimiser": prism.Adam(),
+    }
     outcome = execute(FAMILY, Settings.choose(FAMILY, **choices), Budget(steps=1), show=False)
     report = outcome.report()
     assert report["scaled_residual"] > report["trivial_residual"]

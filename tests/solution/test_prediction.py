@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, close
+from helpers import KEY, close, linear
 from solution.networks import random_network
 
 import prism
@@ -12,7 +12,7 @@ from prism.networks.model import Architecture
 from prism.solution.solution import Solution
 
 FAMILY = SineGordon.create(6, KEY)
-SOLUTION = Solution(random_network(FAMILY, Architecture(5, 4, 3, 6, 2)), FAMILY)
+SOLUTION = Solution(random_network(FAMILY, Architecture(linear(5), 4, 3, 6, 2)), FAMILY)
 POINTS = jax.random.normal(KEY, (7, 6)) / 4
 MU = {"mu1": 0.7, "mu2": 1.2}
 

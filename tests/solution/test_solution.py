@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax.numpy as jnp
 import pytest
-from helpers import KEY
+from helpers import KEY, linear
 from solution.networks import random_network
 
 import prism
@@ -19,7 +19,7 @@ MU = {"mu1": 1.0, "mu2": 1.2}
 
 
 def new_solution() -> Solution:
-    return Solution(random_network(FAMILY, Architecture(3, 3, 2, 3, 1)), FAMILY)
+    return Solution(random_network(FAMILY, Architecture(linear(3), 3, 2, 3, 1)), FAMILY)
 
 
 @pytest.fixture

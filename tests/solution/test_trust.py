@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close
+from helpers import KEY, close, linear
 from solution.networks import random_network
 
 import prism
@@ -39,7 +39,7 @@ class WithoutExact(prism.Family):
 
 
 def solution_of(family, modulation=FILM) -> Solution:
-    return Solution(random_network(family, Architecture(5, 4, 2, 3, 1, modulation)), family)
+    return Solution(random_network(family, Architecture(linear(5), 4, 2, 3, 1, modulation)), family)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, Terms, close
+from helpers import BALL, KEY, LIFTS, SITES, WIDER, Terms, close, linear
 from solution.networks import random_network
 
 import prism
@@ -20,7 +20,7 @@ from prism.numerics.keys import items
 from prism.numerics.least_squares import Levenberg
 from prism.objective.batches import pair_at
 from prism.objective.estimation import suited_estimator
-from prism.objective.residuals import residual
+from prism.objective.residuals import residual, span_width
 from prism.solution.solution import Solution
 from prism.solution.tuning import (
     Tuning,
@@ -37,8 +37,11 @@ ALL = (Diagonals(), Modulators(), LastLayer())
 MU = jnp.asarray([2.0, 1.2])
 
 
-def network(family, modulation=FILM, affine=2):
-    return random_network(family, Architecture(4, 3, 2, 3, 1, modulation, affine=affine))
+LIFT = linear(4, 2)
+
+
+def network(family, modulation=FILM, lift=LIFT):
+    return random_network(family, Architecture(lift, 3, 2, 3, 1, modulation))
 
 
 class SoftlyBounded(prism.Family):
@@ -59,6 +62,9 @@ FAMILIES = {
     "biharmonic, random directions": Terms(BALL, {"square": prism.Biharmonic(), "mixed": prism.Partial(0, 0, 1)}),
     "soft condition": SoftlyBounded(prism.Ball(12)),
 }
+NETWORKS = {name: (family, LIFT) for name, family in FAMILIES.items()}
+NETWORKS["many parts"] = SineGordon.create(WIDER, KEY), LIFTS["sum"]
+NETWORKS["nothing bent"] = SineGordon.create(WIDER, KEY), SITES
 
 
 @eqx.filter_jit
@@ -67,15 +73,15 @@ def prepared(family, model, unknowns, keys):
     objective, changed = objective_at(model, family, MU, KEY), settled(model, MU, ALL, unknowns)
 
     def at(key):
-        pair = pair_at(family, suited_estimator(family), MU, model.lift.width, key)
+        pair = pair_at(family, suited_estimator(family), MU, span_width(model, family), key)
         return residual(changed, family, pair.draws, pair.x, pair.mu)
 
     return objective, jax.vmap(at)(keys)
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_cached_rows_are_the_residuals_of_the_settled_network(family):
-    model, keys = network(family), items(KEY, 3)
+@pytest.mark.parametrize(("family", "lift"), NETWORKS.values(), ids=NETWORKS)
+def test_cached_rows_are_the_residuals_of_the_settled_network(family, lift):
+    model, keys = network(family, lift=lift), items(KEY, 3)
     start, _ = unknowns_of(model, ALL)
     unknowns = 0.1 * jax.random.normal(KEY, start.shape)
     objective, expected = prepared(family, model, unknowns, keys)
@@ -95,9 +101,17 @@ def test_conditions_are_rows_too():
     assert abs(float(model.amplitude)) <= objective.condition_scale <= 3.0**0.5 * 2.0
 
 
-@pytest.mark.parametrize(("modulation", "affine"), [(FILM, 3), (SHIFT, 0), (NONE, 2)], ids=["film", "shift", "none"])
-def test_no_change_is_the_same_solution(modulation, affine):
-    model = network(FAMILIES["gram"], modulation, affine)
+UNCHANGED = {
+    "film": (FILM, linear(4, 3)),
+    "shift": (SHIFT, linear(4, 0)),
+    "none": (NONE, linear(4, 2)),
+    "many parts": (FILM, linear(2, 1) + SITES),
+}
+
+
+@pytest.mark.parametrize(("modulation", "lift"), UNCHANGED.values(), ids=UNCHANGED)
+def test_no_change_is_the_same_solution(modulation, lift):
+    model = network(FAMILIES["gram"], modulation, lift)
     start, _ = unknowns_of(model, ALL)
     same = settled(model, MU, ALL, start)
     jax.tree.map(lambda a, b: close(a, b, 1e-12), same, model)
@@ -119,16 +133,17 @@ def test_a_step_knows_no_dimension():
 
 def test_a_network_without_what_is_to_be_tuned_is_refused():
     family = FAMILIES["exact"]
-    bare = random_network(family, Architecture(4, 3, 1, 3, 1, NONE, affine=0))
+    bare = random_network(family, Architecture(linear(4, 0), 3, 1, 3, 1, NONE))
     with pytest.raises(prism.InputError, match="none of the numbers"):
         Tuning.prepare(bare, family, MU, (Diagonals(), Modulators()), KEY, 10)
 
 
-def test_tuning_lowers_the_residual_and_is_stored(tmp_path):
-    family = FAMILIES["gram"]
-    solution = Solution(network(family), family)
+@pytest.mark.parametrize(("name", "share"), [("gram", 0.7), ("many parts", 0.8)])
+def test_tuning_lowers_the_residual_and_is_stored(name, share, tmp_path):
+    family, lift = NETWORKS[name]
+    solution = Solution(network(family, lift=lift), family)
     tuned = fine_tune(solution.model, family, MU, seconds=600.0, points=120)
-    assert tuned.residual_after < 0.7 * tuned.residual_before
+    assert tuned.residual_after < share * tuned.residual_before
     stored = Solution(tuned.model, family)
     stored.save(tmp_path / "tuned")
     assert eqx.tree_equal(prism.load(tmp_path / "tuned", family=family), stored)

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, Terms
+from helpers import KEY, Terms, linear
 
 import prism
 from prism.derivatives.operators import Isotropic
 from prism.derivatives.taylor import Sin
 from prism.families import AllenCahn, Convection
+from prism.networks.lifts.parts import Dense, parts_of
 from prism.objective.rows import Slopes
 from prism.solving.settings import Settings
 
@@ -34,7 +35,7 @@ SLOPES, KERNEL = prism.Spring(), prism.Spring(lift_in_kernel=True, lift_by_slope
 @pytest.mark.parametrize(
     ("family", "optimiser", "estimator"),
     [
-        (Terms(prism.Ball(10_000), LAPLACIAN), SLOPES, prism.Gram()),
+        (Terms(prism.Ball(10_000), LAPLACIAN), prism.Spring(sites_by_slopes=True), prism.Gram()),
         (Terms(prism.Ball(1000), LAPLACIAN), SLOPES, prism.Gram(16)),
         (Terms(prism.Ball(1000), TRACE), SLOPES, prism.Gram(16)),
         (Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}), KERNEL, prism.Coordinates(16)),
@@ -51,12 +52,19 @@ def test_optimiser_and_estimator_suit_the_family(family, optimiser, estimator):
     assert (found.optimiser, found.estimator) == (optimiser, estimator)
 
 
+def dense_part(settings: Settings) -> Dense:
+    """Of the lift."""
+    (part,) = parts_of(settings.architecture.lift).of_kind(Dense)
+    return part
+
+
 def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():
     found = Settings.choose(Convection.create(50, KEY))
     assert (found.optimiser, found.estimator) == (KERNEL, prism.Exact())
-    assert (found.architecture.linear_lift, found.architecture.clocks) == (True, 30.0)
+    assert found.architecture.linear_lift
+    assert dense_part(found).clocks == 30.0
     assert isinstance(found.architecture.activation, Sin)
-    assert Settings.choose(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)).architecture.clocks == 1.0
+    assert dense_part(Settings.choose(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT))).clocks == 1.0
 
 
 def test_adam_keeps_the_sizes_of_the_paper():
@@ -70,14 +78,14 @@ def test_adam_keeps_the_sizes_of_the_paper():
 )
 def test_sizes_follow_the_dimension(dimension, width, points):
     found = Settings.choose(Terms(prism.Ball(dimension), LAPLACIAN))
-    assert (found.architecture.lift_width, found.sampling.points) == (width, points)
+    assert (dense_part(found).width, found.sampling.points) == (width, points)
 
 
 def test_what_is_chosen_stays():
     chosen = {
         "estimator": prism.Exact(),
         "optimiser": prism.Adam(0.1),
-        "architecture": prism.Architecture(5),
+        "architecture": prism.Architecture(linear(5)),
         "sampling": prism.Sampling(7, 7),
         "independent": True,
         "slopes": Slopes(2),

@@ -7,14 +7,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import linear
 from studies.measurements import MEASUREMENTS
 
-from prism import Adam, Architecture, Sampling
+from prism import Adam, Affine, Architecture, Dense, Sampling
 from prism.cli import main
+from prism.networks.lifts.parts import Parts, parts_of
 from prism.studies import over_beta
 from prism.studies.trials import Trial
 
-SMALL = Architecture(lift_width=4, width=4, depth=1, generator_width=4, generator_depth=1)
+SMALL = Architecture(linear(4), width=4, depth=1, generator_width=4, generator_depth=1)
 REPORT = {"steps": 5, "seconds_per_step": 0.1, "relative_l2": 0.1, "mu_blind_error": 0.2, "skill": 0.5}
 
 
@@ -57,7 +59,9 @@ def small_trials(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def small(self, family, budget):
         chosen = self.choices.get("architecture", Architecture())
-        architecture = replace(SMALL, modulation=chosen.modulation, affine=chosen.affine)
+        architecture = replace(
+            SMALL, modulation=chosen.modulation, lift=Parts((Dense(4), *parts_of(chosen.lift).of_kind(Affine)))
+        )
         choices = {**self.choices, "optimiser": Adam(), "architecture": architecture, "sampling": Sampling(4, 4)}
         return run(Trial(self.name, choices), family, budget)
 

@@ -4,7 +4,7 @@ import pytest
 from studies.bench import bench
 from studies.measurements import MEASUREMENTS
 
-from prism import FILM, NONE, Architecture
+from prism import FILM, NONE, Architecture, Dense
 from prism.studies import decoupling
 
 
@@ -40,7 +40,9 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(decoupling, "DIMENSIONS", (20,))
     monkeypatch.setattr(decoupling, "MODULATIONS", {"film": FILM, "none": NONE})
     monkeypatch.setattr(decoupling, "ROUND_SECONDS", 1e-3)
-    monkeypatch.setattr(decoupling, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
+    monkeypatch.setattr(
+        decoupling, "Architecture", lambda lift, **changes: Architecture(Dense(4), 4, 2, 4, 1, **changes)
+    )
     film, plain = bench("decoupling", tmp_path, capsys)
     assert len(film["seconds per step in each round"]) == decoupling.ROUNDS
     assert film["FLOP per step"] > plain["FLOP per step"]

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from studies.bench import bench, constant_errors, constant_trials, small_trials
 
-from prism import FILM
+from prism import FILM, Affine
+from prism.networks.lifts.parts import parts_of
 from prism.studies import motivation, over_beta
 
 
@@ -24,7 +25,7 @@ def test_methods_differ_in_how_beta_enters_alone(monkeypatch, tmp_path, capsys):
     assert len(measured) == 3 * len(motivation.BETAS)
     architectures = [trial.choices["architecture"] for trial, _, _ in noted]
     assert len({replace(one, modulation=FILM) for one in architectures}) == 1
-    assert {one.affine for one in architectures} == {0}
+    assert {parts_of(one.lift).of_kind(Affine) for one in architectures} == {()}
     assert len({one.modulation for one in architectures}) == 3
     steps = {}
     for trial, _, budget in noted:

@@ -4,7 +4,7 @@ import pytest
 from studies.bench import bench
 from studies.measurements import MEASUREMENTS
 
-from prism import Architecture
+from prism import Architecture, Dense
 from prism.families import Poisson
 from prism.studies import variance
 
@@ -33,6 +33,6 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     sizes = {"EQUATIONS": {"poisson": Poisson}, "COMPARED": ["film"], "SEEDS": (0,), "POSITIONS": (0.5, 1.0, 2.0)}
     for name, value in {**sizes, "DIMENSION": 20, "DRAWS": 3, "STEPS": 1}.items():
         monkeypatch.setattr(variance, name, value)
-    monkeypatch.setattr(variance, "Architecture", lambda **changes: Architecture(4, 4, 2, 4, 1, **changes))
+    monkeypatch.setattr(variance, "Architecture", lambda lift, **changes: Architecture(Dense(4), 4, 2, 4, 1, **changes))
     middle, corner, _ = bench("variance", tmp_path, capsys)
     assert middle["gradient variance"] == 0.0 != corner["gradient variance"]

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from helpers import KEY
+from helpers import KEY, linear
 
 import prism
 from prism.derivatives.estimators import Estimator
@@ -14,7 +14,7 @@ from prism.objective.rows import Objective
 from prism.training.advance import TrainingState
 from prism.training.optimisers import Optimiser, StepInfo
 
-SMALL = prism.Architecture(lift_width=4, width=4, depth=2, generator_width=4, generator_depth=1)
+SMALL = prism.Architecture(linear(4), width=4, depth=2, generator_width=4, generator_depth=1)
 
 
 def bare_state(

@@ -28,7 +28,8 @@ from prism.training import loop
 from prism.training.checkpoints import Checkpoints
 
 SOURCE = Path(__file__).parents[2] / "src"
-SOLVE = ["solve", "allen-cahn", "--dim", "6", "--width", "8", "--lift-width", "8", "--depth", "2", "--points", "4"]
+SIZE = ["--dim", "6", "--width", "8", "--lift", "dense:8+affine:4", "--depth", "2", "--points", "4"]
+SOLVE = ["solve", "allen-cahn", *SIZE]
 PATIENCE = 180.0
 """Seconds after which a process counts as hanging, on a busy machine."""
 
@@ -145,7 +146,7 @@ def flip_byte(path: Path) -> None:
 
 
 STEPS = 20
-TINY = ["--width", "3", "--lift-width", "3", "--depth", "1", "--generator-width", "3"]
+TINY = ["--width", "3", "--lift", "dense:3+affine:4", "--depth", "1", "--generator-width", "3"]
 DRIVER = """
 import os, signal, sys
 from prism.cli import main

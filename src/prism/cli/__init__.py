@@ -34,6 +34,6 @@ def in_options(error: Exception) -> str:
         either = "or " if resume or replace else ""
         return f"{error.complaint}; {resume}{replace}{either}choose another --out"
     if isinstance(error, TooLarge):
-        smaller = "take a smaller --dim, a narrower --lift-width or fewer directions in --estimator"
+        smaller = "take a smaller --dim, a narrower --lift or fewer directions in --estimator"
         return f"{error.complaint}; {smaller if error.fitting is None else f'--points {error.fitting} fits'}"
     return str(error)

@@ -17,6 +17,7 @@ from prism.studies import (
     motivation,
     sampling,
     solvers,
+    structure,
     transfer,
     trust,
     variance,
@@ -26,6 +27,7 @@ from prism.studies.trials import Study, markdown
 STUDIES: dict[str, Study] = {
     "estimators": estimators.STUDY,
     "solvers": solvers.STUDY,
+    "structure": structure.STUDY,
     "motivation": motivation.STUDY,
     "sampling": sampling.STUDY,
     "transfer": transfer.STUDY,

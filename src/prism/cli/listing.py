@@ -3,15 +3,19 @@
 import argparse
 from collections.abc import Iterator, Mapping
 
+from prism.cli.lifts import LIFTS
 from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES
 from prism.cli.speech import answer
 from prism.derivatives.taylor import ACTIVATIONS
+from prism.families.two_body import PAIRS
 from prism.networks.modulation import MODULATIONS
 
 
 def run(options: argparse.Namespace, _: None) -> int:
     tables = {
         "families": {name: (family.__doc__ or "").splitlines()[0] for name, family in FAMILIES.items()},
+        "pairs": PAIRS,
+        "lifts": LIFTS,
         "estimators": ESTIMATORS,
         "modulations": {name: settings.meaning for name, settings in MODULATIONS.items()},
         "optimisers": {name: (kind.__doc__ or "").splitlines()[0] for name, kind in OPTIMISERS.items()},

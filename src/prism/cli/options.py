@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass, field, replace
 
+from prism.cli.lifts import AUTO, lift_text, parse_lift
 from prism.cli.names import (
     FAMILIES,
     LIFT_STEPS,
@@ -20,18 +21,20 @@ from prism.derivatives.estimators import Coordinates, Estimator
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.lifts.parts import parts_of
+from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
-from prism.solving.settings import Settings, default_optimiser
+from prism.solving.settings import Settings, architecture_for, default_optimiser
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam, Optimiser
 
 CROSSED_PARAMS = 10
-SIZES = ("lift_width", "width", "depth", "generator_width", "affine")
+SIZES = ("width", "depth", "generator_width")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class SolveOptions:
     family: str
     dim: int
     scaled: bool = False
+    pairs: str | None = None
     bounds: list[str] = field(default_factory=list)
     space: str | None = None
     estimator: str | None = None
@@ -54,10 +58,9 @@ class SolveOptions:
     modulation: str = "film"
     activation: str | None = None
     width: int | None = None
-    lift_width: int | None = None
+    lift: str | None = None
     depth: int | None = None
     generator_width: int | None = None
-    affine: int | None = None
     points: int | None = None
     params: int | None = None
     pairing: str | None = None
@@ -68,7 +71,7 @@ class SolveOptions:
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self):
-        for name in ("width", "lift_width", "depth", "generator_width", "rate", "damping", "checkpoint_seconds"):
+        for name in ("width", "depth", "generator_width", "rate", "damping", "checkpoint_seconds"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise InputError(f"{option(name)} {value} is too small or too large; give a positive number")
@@ -78,8 +81,6 @@ class SolveOptions:
                 raise InputError(f"{option(name)} {value} does nothing; give 1 or more")
         if self.minutes is not None and not 0 < self.minutes < math.inf:
             raise InputError(f"--minutes {self.minutes:g} does nothing; give a positive number")
-        if self.affine is not None and self.affine < 0:
-            raise InputError(f"--affine {self.affine} is negative; give a number of channels, or 0 for none")
         if self.momentum is not None and not 0 <= self.momentum < 1:
             raise InputError(f"--momentum {self.momentum} is out of range; give 0 up to, but without, 1")
         if not 0 <= self.seed < 2**32:
@@ -88,18 +89,19 @@ class SolveOptions:
     def build_family(self) -> KnownFamily:
         kind = lookup("family", FAMILIES, self.family)
         space = parse_space(kind, self.space, self.bounds)
-        width = self.lift_width or 64
-        needed = 4 * self.dim * (width + 1)
+        needed = 4 * self.dim
         if needed > available_bytes():
             raise InputError(
-                f"--dim {self.dim}: the first layer alone needs {needed / 2**30:,.0f} GiB, more than is free; "
-                "take a smaller --dim or --lift-width"
+                f"--dim {self.dim}: a point alone needs {needed / 2**30:,.0f} GiB, more than is free; take fewer"
             )
         key = stream(self.seed, Purpose.PROBLEM)
         if issubclass(kind, TwoBodyFamily):
-            return kind.create(self.dim, key, self.scaled, space)
-        if self.scaled:
-            raise InputError(f"--scaled is a variant of the two-body families; {self.family} has none, leave it out")
+            return kind.create(self.dim, key, self.scaled, space, self.pairs or "chain")
+        for name in ("scaled", "pairs"):
+            if getattr(self, name):
+                raise InputError(
+                    f"--{name} is a variant of the two-body families; {self.family} has none, leave it out"
+                )
         return kind.create(self.dim, key, space)
 
     def build_settings(self, family: KnownFamily) -> Settings:
@@ -108,7 +110,7 @@ class SolveOptions:
         default = Settings.choose(family, optimiser=self._optimiser(family, slopes))
         sizes = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
         architecture = replace(
-            default.architecture,
+            self._architecture(default.architecture, family),
             modulation=lookup("modulation", MODULATIONS, self.modulation),
             **sizes,
         )
@@ -124,6 +126,12 @@ class SolveOptions:
             seed=self.seed,
             checkpoint_seconds=self.checkpoint_seconds,
         )
+
+    def _architecture(self, default: Architecture, family: KnownFamily) -> Architecture:
+        """The default one behind the lift that was asked for; `auto` is decided later, from trials."""
+        if self.lift in (None, AUTO):
+            return default
+        return architecture_for(parse_lift(self.lift, parts_of(default.lift), family, self.seed), default)
 
     def _estimator(self, family: KnownFamily, default: Estimator) -> Estimator:
         if self.estimator is None:
@@ -188,6 +196,7 @@ class SolveOptions:
             points=settings.sampling.points,
             params=settings.sampling.params,
             pairing=next(name for name, crossed in PAIRINGS.items() if crossed == settings.sampling.crossed),
+            lift=AUTO if self.lift == AUTO else lift_text(parts_of(settings.architecture.lift)),
             **sizes,
         )
 

@@ -16,6 +16,10 @@ SOLVE_EXAMPLE = """example:
   network, its errors beside the baselines and the pictures in runs/first; then, for a longer run from there:
   prism solve --resume runs/first --minutes 3
 """
+STRUCTURE_EXAMPLE = """example:
+  prism structure sine-gordon --dim 200 --scaled --pairs random --out runs/structure
+  finds the pairs of coordinates that interact in the source, draws them, and names the lift to solve it with.
+"""
 DEMO_EXAMPLE = """example:
   prism demo --out runs/demo
 """
@@ -47,8 +51,8 @@ BENCH_EXAMPLE = """example:
   measures variance, bias, cost and error of each estimator at 100 to 100,000 dimensions; --full takes longer for each.
   The other studies: solvers (the default with one thing changed at a time), motivation (one network for all β against
   one for each), sampling (how β is drawn), transfer (asked at β never seen), variance (of the gradient over the box),
-  decoupling (what μ costs), modulation (what γ and β are worth), trust (the error estimated at
-  200 parameters beside the true one), inversion (how often its intervals hold the truth).
+  decoupling (what μ costs), modulation (what γ and β are worth), structure (each lift on problems of each structure),
+  trust (the error estimated at 200 parameters beside the true one), inversion (how often its intervals hold the truth).
 """
 LIST_EXAMPLE = """example:
   prism list --json
@@ -70,6 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"prism {prism.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_solve(commands)
+    _add_structure(commands)
     purpose = "a first solution with pictures, in about a minute"
     demo = _command(commands, "demo", purpose, DEMO_EXAMPLE, "demo", places.for_demo)
     _add_output(demo, "DIR", "where to (default runs/demo); an earlier run there is replaced", force=None)
@@ -164,17 +169,33 @@ def _add_json(command) -> None:
     command.add_argument("--json", action="store_true", default=False, help=meaning)
 
 
-def _add_solve(commands) -> None:
-    purpose = "train one network for a family of PDEs and measure it"
-    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, "solve", places.for_solve)
-    solve.add_argument("family", nargs="?", default=None, metavar="FAMILY", help="see `prism list`")
-    problem = solve.add_argument_group("the problem")
+def _add_problem(command: argparse.ArgumentParser) -> None:
+    problem = command.add_argument_group("the problem")
     problem.add_argument("--dim", type=int, metavar="D", help="space dimensions, 2 to millions")
     problem.add_argument("--scaled", action="store_true", help="the two-body families with coordinates of order one")
+    problem.add_argument(
+        "--pairs", metavar="P", help="which coordinates interact in them: chain (default), random, all or none"
+    )
     problem.add_argument(
         "--bounds", action="append", metavar="NAME=LOW:HIGH", help="of a parameter, instead of the family's own"
     )
     problem.add_argument("--space", metavar="LAW", help="law of the parameters: uniform or log-uniform")
+
+
+def _add_structure(commands) -> None:
+    purpose = "which coordinates interact, read off the equation, and the lift that suits"
+    structure = _command(commands, "structure", purpose, STRUCTURE_EXAMPLE, "structure", places.for_structure)
+    structure.add_argument("family", metavar="FAMILY", help="see `prism list`")
+    _add_problem(structure)
+    structure.add_argument("--seed", type=int, metavar="S", help="of problem and points (default 0)")
+    _add_output(structure, "DIR", "where to (default runs/structure-FAMILY-D)", force="replace an earlier one in --out")
+
+
+def _add_solve(commands) -> None:
+    purpose = "train one network for a family of PDEs and measure it"
+    solve = _command(commands, "solve", purpose, SOLVE_EXAMPLE, "solve", places.for_solve)
+    solve.add_argument("family", nargs="?", default=None, metavar="FAMILY", help="see `prism list`")
+    _add_problem(solve)
     method = solve.add_argument_group("the method")
     method.add_argument(
         "--estimator", metavar="E", help="gram, exact, coordinates:16, rademacher:8, gaussian:8, ...:shared"
@@ -194,14 +215,12 @@ def _add_solve(commands) -> None:
         "--width", type=int, metavar="W", help="of the manifold's layers (default: spring 64, adam 128)"
     )
     method.add_argument(
-        "--lift-width",
-        type=int,
-        metavar="W",
-        help="(default: spring 256, beyond 128 dimensions 512, beyond 2,000 64; adam 128)",
+        "--lift",
+        metavar="L",
+        help="how a point enters: dense:256+affine:4, sites:2, auto, ...; see `prism list` (default: by the family)",
     )
     method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
     method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 64)")
-    method.add_argument("--affine", type=int, metavar="K", help="channels of the affine part (default 4)")
     method.add_argument("--points", type=int, metavar="N", help="per batch (default: spring 400 or fewer, adam 100)")
     method.add_argument("--params", type=int, metavar="M", help="per batch, crossed with all its points (default 10)")
     method.add_argument(

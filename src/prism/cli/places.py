@@ -17,6 +17,7 @@ from prism.reporting.records import MODEL_FILES, RUN, RunDirectory
 
 TUNING = Layout("tuning", (r"tuning\.json", r"trust\.json", MODEL_FILES), whole=("model",))
 INVERSION = Layout("inversion", (r"result\.json", r"plots/likelihood-\d+\.png"))
+STRUCTURE = Layout("structure", (r"structure\.json", r"structure\.png"))
 STUDY = Layout("study", (r"results\.json", r"table\.md", r"figure\.png"))
 
 
@@ -83,6 +84,13 @@ def for_invert(options: argparse.Namespace) -> Iterator[ResultDirectory | None]:
 def for_bench(options: argparse.Namespace) -> Iterator[ResultDirectory]:
     out = Path(options.out or f"runs/bench-{options.name}{'-full' if options.full else ''}")
     with ResultDirectory.reserved(out, STUDY, options.force) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def for_structure(options: argparse.Namespace) -> Iterator[ResultDirectory]:
+    out = Path(options.out or f"runs/structure-{options.family}-{getattr(options, 'dim', '')}")
+    with ResultDirectory.reserved(out, STRUCTURE, options.force) as directory:
         yield directory
 
 

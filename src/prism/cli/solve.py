@@ -1,17 +1,24 @@
 """`prism solve`: train, evaluate, write the run's directory, say what was found."""
 
 import argparse
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 
 from prism.cli.configuration import given_options, new_options, resumed_options
+from prism.cli.lifts import AUTO, lift_text
 from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer, say
 from prism.numerics.compilation import keep_programs
+from prism.problem.structure import find_structure
 from prism.reporting.records import RunDirectory
+from prism.solving.lift_choice import candidates, choose_lift
 from prism.solving.runs import Outcome, Record, execute
-from prism.solving.settings import Settings
+from prism.solving.settings import Settings, architecture_for
 from prism.training.loop import Budget
+
+TRIAL_SHARE, TRIAL_SECONDS = 0.08, 5.0
+"""The part of a budget of minutes that the trial of one lift takes, and the least seconds of it."""
 
 
 def run(options: argparse.Namespace, directory: RunDirectory) -> int:
@@ -38,10 +45,36 @@ def build(chosen: SolveOptions) -> Task:
     return Task(chosen.resolved(settings), family, settings, budget)
 
 
+def decided(task: Task) -> Task:
+    """The task with a lift chosen by trials, where that was asked for. They are part of its minutes."""
+    if task.options.lift != AUTO:
+        return task
+    begun = time.perf_counter()
+    structure = find_structure(task.family, task.settings.seed)
+    for line in structure.describe():
+        say(line)
+    minutes = task.budget.minutes
+    seconds = TRIAL_SECONDS if minutes is None else min(max(60.0 * minutes * TRIAL_SHARE, TRIAL_SECONDS), 60.0)
+    choice = choose_lift(task.family, task.settings, candidates(structure, task.settings), seconds, say)
+    for line in choice.describe():
+        say(line)
+    architecture = architecture_for(choice.best.lift, task.settings.architecture)
+    options = replace(
+        task.options, lift=lift_text(choice.best.lift), width=architecture.width, depth=architecture.depth
+    )
+    if minutes is None:
+        return Task(options, task.family, replace(task.settings, architecture=architecture), task.budget)
+    left = max(minutes - (time.perf_counter() - begun) / 60.0, minutes / 3)
+    say(f"{left:.1f} of {minutes:g} minutes are left for training")
+    settings = replace(task.settings, architecture=architecture)
+    return Task(replace(options, minutes=left), task.family, settings, Budget(minutes=left))
+
+
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
+    say(f"{task.options.family} in {task.options.dim:,} dimensions, into {directory.path}")
+    task = decided(task)
     chosen = task.options
-    say(f"{chosen.family} in {chosen.dim:,} dimensions, into {directory.path}")
     record, own_space = Record(directory, chosen.config(), resume), not chosen.bounds and chosen.space is None
     outcome = execute(task.family, task.settings, task.budget, record, check=not own_space)
     if outcome.interrupted_by is not None:
@@ -64,6 +97,7 @@ def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> d
         "optimiser": chosen.optimiser,
         "estimator": chosen.estimator,
         "modulation": chosen.modulation,
+        "lift": chosen.lift,
         **outcome.report(),
         "out": str(directory.path),
     }

@@ -1,6 +1,8 @@
 """Bundles of directions v_1 ... v_n at one point, sparse or dense, and what the engine asks of them."""
 
 import abc
+import dataclasses
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -24,6 +26,20 @@ class Directions(eqx.Module):
     @abc.abstractmethod
     def squared_norms(self) -> Vector:
         """|v_j|²."""
+
+    @abc.abstractmethod
+    def weighted_squares(self, diagonal: Point) -> Vector:
+        """Σ_i D_i v_ji² for a diagonal over the coordinates of a point."""
+
+    def weighted_trace(self, weights: Vector, diagonal: Point) -> Scalar:
+        """Σ_j w_j Σ_i D_i v_ji²."""
+        return jnp.sum(weights * self.weighted_squares(diagonal))
+
+    def local(self, places: Int[Array, "places window"]) -> Float[Array, "m places_or_1 window"] | None:
+        """Directions u_k of weight one within each of some groups of coordinates, with Σ_k u_k⊗u_k the part there of
+        what Σ_j w_j v_j⊗v_j stands for (once where it is the same for all groups); None where the v_j say so
+        themselves."""
+        return None
 
     @abc.abstractmethod
     def scaled(self, diagonal: Point) -> "Directions":
@@ -56,6 +72,9 @@ class Sparse(Directions):
     def squared_norms(self) -> Vector:
         return jnp.sum(self.values * self.values, axis=1)
 
+    def weighted_squares(self, diagonal: Point) -> Vector:
+        return jnp.sum(self.values * self.values * diagonal[self.indices], axis=1)
+
     def scaled(self, diagonal: Point) -> Directions:
         return Sparse(self.indices, self.values * diagonal[self.indices])
 
@@ -81,6 +100,9 @@ class Dense(Directions):
     def squared_norms(self) -> Vector:
         return jnp.sum(self.vectors * self.vectors, axis=1)
 
+    def weighted_squares(self, diagonal: Point) -> Vector:
+        return (self.vectors * self.vectors) @ diagonal[: self.vectors.shape[1]]
+
     def scaled(self, diagonal: Point) -> Directions:
         return Dense(self.vectors * diagonal[None, : self.vectors.shape[1]])
 
@@ -92,61 +114,81 @@ class Dense(Directions):
 
 
 class Spanned(Directions):
-    """All of R^m as a lift A (m × h) sees it at a point y: n mixtures of an orthonormal basis Q of A's columns, then
+    """All of R^m as a lift sees it at a point y: n mixtures of an orthonormal basis Q of the span of the gradients of
+    its channels, then
 
-        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random vector orthogonal to A and to y,
+        e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random vector orthogonal to Q and to y,
 
     along both of which the lifted network changes through the point alone, while a constraint may change along either.
-    With AᵀA = CᵀC, Q = A C⁻¹ is formed only where vectors are asked for. Where directions are mapped by S
-    (Tr(SSᵀD²u)), y = Sᵀx and A = SᵀW.
+    Linear channels have the same gradients everywhere, the columns of A (m × h): with AᵀA = CᵀC, their part A C⁻¹ of Q
+    is formed only where vectors are asked for. Those of other channels are the point's own. Where directions are
+    mapped by S (Tr(SSᵀD²u)), y = Sᵀx and gradients are multiplied by Sᵀ.
     """
 
     lift: Float[Array, "m width"]
     inverse: Float[Array, "width width"]
-    mix: Float[Array, "*batch n width"]
+    own: Float[Array, "m own"]
+    """The basis of what channels that are not linear add to the span at this point; columns of zeros add nothing."""
+    mix: Float[Array, "*batch n basis"]
     normal: Float[Array, "m"]
-    """The normal vector of which f is the part orthogonal to A and y, brought to length one (for an A of full rank)."""
+    """The normal vector of which f is the part orthogonal to Q and y, brought to length one."""
     y: Point
     stretch: Float[Array, "..."] | None = None
 
     def through(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "n_and_2 width"]:
         pulled = self._pull(matrix)
-        inside = self.inverse.T @ (self.lift.T @ pulled)
-        point = (self.y @ pulled - self.along @ inside) / jnp.maximum(self.distance, 1e-30)
+        inside = jnp.concatenate([self.inverse.T @ (self.lift.T @ pulled), self.own.T @ pulled])
+        point = (self.y @ pulled - self.along @ inside) * self.inverse_distance
         in_basis, on_point, length = self._normal_parts()
         rest = (self.normal @ pulled - in_basis @ inside - on_point * point) / length
         # f W is zero, and not its derivative by W: keep that, and none of the rounding.
-        rest = rest - jax.lax.stop_gradient(rest)
-        return jnp.concatenate([self.mix @ inside, point[None], rest[None]])
+        return jnp.concatenate([self.mix @ inside, point[None], (rest - jax.lax.stop_gradient(rest))[None]])
 
     def inner(self, x: Point) -> Vector:
         seen = self._pull(x[:, None])[:, 0]
         inside = self._in_basis(seen)
-        point = (self.y @ seen - self.along @ inside) / jnp.maximum(self.distance, 1e-30)
+        point = (self.y @ seen - self.along @ inside) * self.inverse_distance
         return jnp.concatenate([self.mix @ inside, point[None], jnp.zeros_like(point)[None]])
 
     def squared_norms(self) -> Vector:
-        """|v_j|²; of e and f, once stretched, the mean over the whole space orthogonal to A."""
+        """|v_j|²; of e and f, once stretched, the mean over the whole space orthogonal to Q."""
         if self.stretch is None:
             inside = jnp.sum(self.mix * self.mix, axis=1)
             return jnp.concatenate([inside, jnp.ones(2, inside.dtype)])
         basis = self.basis()
         inside = jnp.sum((basis @ self.mix.T) ** 2, axis=0)
-        beyond = (jnp.sum(self.stretch**2) - jnp.sum(basis**2)) / (self.lift.shape[0] - self.lift.shape[1])
+        beyond = (jnp.sum(self.stretch**2) - jnp.sum(basis**2)) / (self.lift.shape[0] - basis.shape[1])
         return jnp.concatenate([inside, beyond[None], beyond[None]])
 
-    def basis(self) -> Float[Array, "d width"]:
+    def weighted_squares(self, diagonal: Point) -> Vector:
+        vectors = self.dense(diagonal.shape[0])
+        return (vectors * vectors) @ diagonal
+
+    def weighted_trace(self, weights: Vector, diagonal: Point) -> Scalar:
+        """Σ_i D_i (SSᵀ)_ii: of the whole space, not of the random f that stands for most of it."""
+        if self.stretch is None:
+            return jnp.sum(diagonal[: self.lift.shape[0]])
+        squares = self.stretch**2 if self.stretch.ndim == 1 else jnp.sum(self.stretch**2, axis=1)
+        return jnp.sum(diagonal[: squares.shape[0]] * squares)
+
+    def local(self, places: Int[Array, "places window"]) -> Float[Array, "m places_or_1 window"]:
+        if self.stretch is not None and self.stretch.ndim == 2:
+            return jnp.moveaxis(self.stretch[places], 2, 0)
+        units = jnp.eye(places.shape[1], dtype=self.y.dtype)[:, None]
+        return units if self.stretch is None else units * self.stretch[places][None]
+
+    def basis(self) -> Float[Array, "d basis"]:
         """S Q: the directions of the basis as vectors of the space."""
-        return self._push(self.lift @ self.inverse)
+        return self._push(jnp.concatenate([self.lift @ self.inverse, self.own], axis=1))
 
     def scaled(self, diagonal: Point) -> Directions:
-        return Spanned(self.lift, self.inverse, self.mix, self.normal, self.y, diagonal)
+        return dataclasses.replace(self, stretch=diagonal)
 
     def mapped(self, matrix: Float[Array, "d m"]) -> Directions:
-        return Spanned(self.lift, self.inverse, self.mix, self.normal, self.y, matrix)
+        return dataclasses.replace(self, stretch=matrix)
 
     def dense(self, coordinates: int) -> Float[Array, "n_and_2 coordinates"]:
-        e = (self.y - self._from_basis(self.along)) / jnp.maximum(self.distance, 1e-30)
+        e = (self.y - self._from_basis(self.along)) * self.inverse_distance
         in_basis, on_point, length = self._normal_parts()
         f = (self.normal - self._from_basis(in_basis) - on_point * e) / length
         outside = jnp.stack([e, f], axis=1)
@@ -154,38 +196,41 @@ class Spanned(Directions):
         return jnp.pad(whole, ((0, 0), (0, coordinates - whole.shape[1])))
 
     @property
-    def along(self) -> Float[Array, "width"]:
+    def along(self) -> Float[Array, "basis"]:
         """Qᵀ y."""
         return self._in_basis(self.y)
 
     @property
-    def distance(self) -> Scalar:
-        """|y⊥|, with a derivative of zero where it vanishes."""
+    def inverse_distance(self) -> Scalar:
+        """1 / |y⊥|; zero, and so e, where y lies in the span up to rounding."""
         along = self.along
-        squared = jnp.sum(self.y * self.y) - jnp.sum(along * along)
-        there = squared > 1e-30
-        return jnp.where(there, jnp.sqrt(jnp.where(there, squared, 1.0)), 0.0)
+        whole = jnp.sum(self.y * self.y)
+        squared = whole - jnp.sum(along * along)
+        there = squared > 100 * jnp.finfo(squared.dtype).eps * whole
+        return jnp.where(there, jax.lax.rsqrt(jnp.where(there, squared, 1.0)), 0.0)
 
-    def _normal_parts(self) -> tuple[Float[Array, "width"], Scalar, Scalar]:
+    def _normal_parts(self) -> tuple[Float[Array, "basis"], Scalar, Scalar]:
         """Qᵀ n and e·n of the normal vector n, and by what to divide the rest of it.
 
-        That is its length, or less where columns of A lie in the span of others: f stands for their dimensions too.
+        That is its length, or less where a gradient lies in the span of others or y in that of all: f stands for their
+        dimensions too.
         """
         in_basis = self._in_basis(self.normal)
-        on_point = (self.normal @ self.y - in_basis @ self.along) / jnp.maximum(self.distance, 1e-30)
+        on_point = (self.normal @ self.y - in_basis @ self.along) * self.inverse_distance
         squared = jnp.sum(self.normal * self.normal) - jnp.sum(in_basis * in_basis) - on_point * on_point
-        dimension, width = self.lift.shape
-        rank = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse)
-        share = (dimension - 1 - width) / (dimension - 1 - rank)
+        dimension, width = self.lift.shape[0], in_basis.shape[0]
+        rank = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse) + jnp.sum(self.own**2)
+        share = (dimension - 1 - width) / (dimension - (self.inverse_distance > 0) - rank)
         return in_basis, on_point, jnp.sqrt(share * jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
 
-    def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "width"]:
+    def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "basis"]:
         """Qᵀ v."""
-        return (vector @ self.lift) @ self.inverse
+        return jnp.concatenate([(vector @ self.lift) @ self.inverse, vector @ self.own])
 
-    def _from_basis(self, coefficients: Float[Array, "width"]) -> Float[Array, "m"]:
+    def _from_basis(self, coefficients: Float[Array, "basis"]) -> Float[Array, "m"]:
         """Q c."""
-        return self.lift @ (self.inverse @ coefficients)
+        width = self.lift.shape[1]
+        return self.lift @ (self.inverse @ coefficients[:width]) + self.own @ coefficients[width:]
 
     def _pull(self, matrix: Float[Array, "coordinates width"]) -> Float[Array, "m width"]:
         """Sᵀ M."""
@@ -201,16 +246,38 @@ class Spanned(Directions):
         return self.stretch[:, None] * matrix if self.stretch.ndim == 1 else self.stretch @ matrix
 
 
-class View(eqx.Module):
-    """What the network sees of the space at a point: the space rows of the lift's matrix, and the space coordinates."""
+class Gradients(eqx.Module):
+    """The gradients in x of all channels of a lift at a point: those of linear channels are the columns of its matrix,
+    the same everywhere; other channels have their own."""
 
-    weight: Float[Array, "d width"]
+    linear: Float[Array, "coordinates width"]
+    own: Float[Array, "coordinates own"]
+
+    @staticmethod
+    def unknown(coordinates: int, width: int) -> "Gradients":
+        """For what depends on their number alone."""
+        return Gradients(jnp.zeros((coordinates, width)), jnp.zeros((coordinates, 0)))
+
+    @property
+    def width(self) -> int:
+        """Channels of the lift."""
+        return self.linear.shape[1] + self.own.shape[1]
+
+    def mapped(self, function: Callable[[Array], Array]) -> "Gradients":
+        """The function of both matrices."""
+        return Gradients(function(self.linear), function(self.own))
+
+
+class View(eqx.Module):
+    """What the network sees of the space at a point: the gradients of its lift, and the space coordinates."""
+
+    gradients: Gradients
     x: Point
 
     @property
     def width(self) -> int:
         """Channels of the lift."""
-        return self.weight.shape[1]
+        return self.gradients.width
 
 
 class Draw(eqx.Module):

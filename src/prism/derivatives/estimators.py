@@ -130,7 +130,8 @@ class Gaussian(Estimator):
 class Gram(Estimator):
     """Directions in the span of the lift: with WᵀW = CᵀC,  Δ_x N = tr(H_z WᵀW) = Σ_j D²N along the rows of C.
 
-    The h rows of C replace d coordinates without any variance; `Gram(n)` takes n random signs of them. The rest
+    The h rows of C replace d coordinates without any variance; `Gram(n)` takes n random signs of them, where they are
+    more. Channels that are no linear function of x add their gradients at the point, and ∇_z N · Δz. The rest
     of the space, where only the constraint varies, is two directions more. In fewer dimensions than the lift has
     channels, the coordinates themselves are the smaller set.
     """
@@ -151,7 +152,7 @@ class Gram(Estimator):
             plain = Exact() if self.count is None else Rademacher(self.count)
             return plain.law(order, dimension, width, key)
         mix, weight = jnp.eye(width), 1.0
-        if self.count is not None:
+        if self.count is not None and self.count < width:
             mix = jax.random.rademacher(key, (self.count, width), dtype=float)
             weight = 1.0 / self.count
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
@@ -170,9 +171,28 @@ class Mixture(Draw):
     def at(self, view: View | None) -> Decomposition:
         if view is None or view.width != self.mix.shape[-1]:
             raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
-        lift = jax.lax.stop_gradient(view.weight)
-        spanned = Spanned(lift, inverse_root(lift.T @ lift), self.mix.astype(lift.dtype), self.normal, view.x)
+        linear, own = jax.lax.stop_gradient((view.gradients.linear, view.gradients.own))
+        inverse = inverse_root(linear.T @ linear)
+        mix = self.mix.astype(linear.dtype)
+        spanned = Spanned(linear, inverse, added_basis(linear, inverse, own), mix, self.normal, view.x)
         return Decomposition(spanned, self.weights)
+
+
+def added_basis(
+    linear: Float[Array, "d width"], inverse: Float[Array, "width width"], own: Float[Array, "d own"]
+) -> Float[Array, "d own"]:
+    """An orthonormal basis of what the columns of `own` add to the span of `linear`; a column of zeros for one that
+    adds nothing but rounding."""
+    if own.shape[1] == 0:
+        return own
+    project = lambda matrix: matrix - linear @ (inverse @ (inverse.T @ (linear.T @ matrix)))
+    sizes = jnp.sum(own * own, axis=0)
+    rest = project(project(own))
+    there = jnp.sum(rest * rest, axis=0) > 1e3 * jnp.finfo(own.dtype).eps * sizes
+    rest = jnp.where(there, rest, 0.0)
+    basis = rest @ inverse_root(rest.T @ rest)
+    # A column in the span of those before it leaves noise of any length, which counts as nothing too.
+    return jnp.where(jnp.abs(jnp.sum(basis * basis, axis=0) - 1.0) < 0.1, basis, 0.0)
 
 
 def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width"]:
@@ -181,6 +201,8 @@ def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width
     A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
     """
     width = gram.shape[0]
+    if width == 0:
+        return gram
     diagonal = jnp.diagonal(gram)
     size = jnp.where(diagonal > 0, jax.lax.rsqrt(jnp.where(diagonal > 0, diagonal, 1.0)), 1.0)
     jitter = width * jnp.finfo(gram.dtype).eps

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Decomposition, Dense, Draw, Sparse, View, along_axes
+from prism.derivatives.directions import Decomposition, Dense, Draw, Gradients, Sparse, View, along_axes
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.polarisation import polarise
 from prism.derivatives.taylor import Jet
@@ -25,25 +25,28 @@ from prism.shapes import Key, Named, Point, Scalar
 
 
 class Place(eqx.Module):
-    """Where an operator is taken: a point, a parameter, and the lift through which the network sees the space.
+    """Where an operator is taken: a point, a parameter, and the gradients there of the lift through which the network
+    sees the space.
 
     The first `dimension` coordinates of x are space; one more is time.
     """
 
     x: Point
     mu: Named
-    lift: Float[Array, "coordinates width"] | None
+    gradients: Gradients | None
     dimension: int = eqx.field(static=True)
 
     @property
     def view(self) -> View | None:
         """What the lift sees of the space coordinates."""
-        return None if self.lift is None else View(self.lift[: self.dimension], self.x[: self.dimension])
+        if self.gradients is None:
+            return None
+        return View(self.gradients.mapped(lambda g: g[: self.dimension]), self.x[: self.dimension])
 
     @property
     def width(self) -> int:
         """Channels of the lift; 0 without one."""
-        return 0 if self.lift is None else self.lift.shape[1]
+        return 0 if self.gradients is None else self.gradients.width
 
 
 class Operator(eqx.Module):
@@ -147,9 +150,9 @@ class WeightedTrace(Operator):
     def decompose(self, draw: Draw, place: Place) -> Decomposition:
         sigma, view = self._sigma(place), place.view
         if sigma.ndim == 1:
-            isotropic = draw.at(view and View(sigma[:, None] * view.weight, sigma * view.x))
+            isotropic = draw.at(view and View(view.gradients.mapped(lambda g: sigma[:, None] * g), sigma * view.x))
             return Decomposition(isotropic.directions.scaled(sigma), isotropic.weights)
-        isotropic = draw.at(view and View(sigma.T @ view.weight, sigma.T @ view.x))
+        isotropic = draw.at(view and View(view.gradients.mapped(lambda g: sigma.T @ g), sigma.T @ view.x))
         return Decomposition(isotropic.directions.mapped(sigma), isotropic.weights)
 
     def _sigma(self, place: Place) -> Float[Array, "d *m"]:

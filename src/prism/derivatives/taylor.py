@@ -15,14 +15,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.shapes import Hidden, Vector
+from prism.shapes import Vector
+
+Values = Float[Array, "*shape"]
 
 
 class Jet(eqx.Module):
     """c_0, then c_1 ... c_m one per direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j)."""
 
     value: Float[Array, "*shape"]
-    lower: tuple[Float[Array, "n *shape"], ...]
+    lower: tuple[Float[Array, "n *#shape"], ...]
     top: Float[Array, "*shape"] | None
     weights: Vector
 
@@ -84,7 +86,7 @@ def constant_jet(value: Array, order: int, collapsed: bool, weights: Vector) -> 
 
 
 def linear_jet(
-    value: Float[Array, "*shape"], first: Float[Array, "n *shape"], order: int, collapsed: bool, weights: Vector
+    value: Float[Array, "*shape"], first: Float[Array, "n *#shape"], order: int, collapsed: bool, weights: Vector
 ) -> Jet:
     """The jet of a linear function with these derivatives along the directions, to `order`: nothing beyond the first.
 
@@ -142,14 +144,14 @@ class Activation(eqx.Module):
     """
 
     @abc.abstractmethod
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         """y(z); its first component is σ(z)."""
 
     @abc.abstractmethod
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
         """P(y, z)."""
 
-    def taylor(self, z: Hidden, order: int) -> tuple[Hidden, ...]:
+    def taylor(self, z: Values, order: int) -> tuple[Values, ...]:
         """a_0 ... a_order with σ(z + s) = Σ_m a_m sᵐ."""
         states = [[start] for start in self.start(z)]
         identity = [z, jnp.ones_like(z), *[jnp.zeros_like(z)] * order]
@@ -188,7 +190,7 @@ def _powers(z: Sequence, order: int) -> dict[int, dict[int, Array]]:
 class Tanh(Activation):
     """y' = 1 − y²."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return (jnp.tanh(z),)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
@@ -198,7 +200,7 @@ class Tanh(Activation):
 class Sin(Activation):
     """(sin, cos)' = (cos, −sin)."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return jnp.sin(z), jnp.cos(z)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
@@ -208,7 +210,7 @@ class Sin(Activation):
 class Sigmoid(Activation):
     """y' = y (1 − y)."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return (jax.nn.sigmoid(z),)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
@@ -218,7 +220,7 @@ class Sigmoid(Activation):
 class Softplus(Activation):
     """(softplus, sigmoid)' = (sigmoid, sigmoid (1 − sigmoid))."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return jax.nn.softplus(z), jax.nn.sigmoid(z)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
@@ -228,7 +230,7 @@ class Softplus(Activation):
 class Swish(Activation):
     """(z s, s)' = (s + z s (1 − s), s (1 − s)) with s the sigmoid."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return z * jax.nn.sigmoid(z), jax.nn.sigmoid(z)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
@@ -239,7 +241,7 @@ class Swish(Activation):
 class Bump(Activation):
     """y = exp(−z²/2):  y' = −z y."""
 
-    def start(self, z: Hidden) -> tuple[Hidden, ...]:
+    def start(self, z: Values) -> tuple[Values, ...]:
         return (jnp.exp(-z * z / 2),)
 
     def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:

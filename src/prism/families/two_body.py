@@ -1,97 +1,55 @@
-"""The two-body benchmark of the paper, section 5.1, and the families solved by it.
+"""Elliptic families in the unit ball whose exact solution is (1 − |x|²) S(x): the benchmark of the paper, section 5.1.
 
-    u(x; μ) = (1 − |x|²) S(x),     S = A Σ_i c_i sin φ_i,     φ_i = ω₁ y_i + cos(ω₂ y_{i+1}) + y_{i+1} cos y_i
-
-with c_i ~ N(0, 1), drawn once and saved with the problem. `scaled` problems have y = √d x and A = 1/√d, so
-that coordinates are of order one and the problem is really d-dimensional; the paper's have y = x, A = 1.
+S is the paper's two-body sum over neighbours, or another interaction of coordinates (`interactions.py`).
 """
 
 import abc
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 
 from prism.derivatives.operators import Laplacian, Operator
 from prism.errors import InputError
-from prism.numerics.elementary import sin_cos
+from prism.families.interactions import Interaction, MeanField, Radial, TwoBody
 from prism.problem.constraints import Constraint, vanishing
 from prism.problem.domains import Ball
 from prism.problem.family import Derivatives, Family
 from prism.problem.parameters import ParameterSpace, Uniform
-from prism.shapes import Key, Named, Point, Scalar, Vector
+from prism.shapes import Key, Named, Point, Scalar
 
-
-class TwoBody(eqx.Module):
-    """S(x) = A Σ_i c_i sin φ_i(y), y = stretch·x; ω₁ and ω₂ carry the physical parameters."""
-
-    coefficients: Vector
-    stretch: float = eqx.field(static=True)
-    amplitude: float = eqx.field(static=True)
-
-    @staticmethod
-    def create(dimension: int, scaled: bool, key: Key) -> "TwoBody":
-        if dimension < 2:
-            raise InputError(f"a two-body solution needs 2 dimensions or more, not {dimension}")
-        root = dimension**0.5
-        coefficients = jax.random.normal(key, (dimension - 1,))
-        return TwoBody(coefficients, root if scaled else 1.0, 1.0 / root if scaled else 1.0)
-
-    def value(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
-        """S(x)."""
-        y = self.stretch * x
-        left, right = y[:-1], y[1:]
-        _, cos_left = sin_cos(left)
-        _, cos_right = sin_cos(omega2 * right)
-        sin_phase, _ = sin_cos(omega1 * left + cos_right + right * cos_left)
-        return self.amplitude * jnp.dot(self.coefficients, sin_phase)
-
-    def value_and_laplacian(self, x: Point, omega1: Scalar, omega2: Scalar) -> tuple[Scalar, Scalar]:
-        """S and Δ((1−|x|²)S) = (1−|x|²)ΔS − 4 x·∇S − 2d S, by ∂ sin φ = cos φ ∂φ, ∂² sin φ = cos φ ∂²φ − sin φ (∂φ)².
-
-        Both sums are taken as one of complex numbers: XLA makes one vectorised pass over the terms for it, and two
-        for a pair of real sums, with sines and cosines computed in each.
-        """
-        y = self.stretch * x
-        left, right = y[:-1], y[1:]
-        sin_left, cos_left = sin_cos(left)
-        sin_right, cos_right = sin_cos(omega2 * right)
-        sin_phase, cos_phase = sin_cos(omega1 * left + cos_right + right * cos_left)
-        first = omega1 - right * sin_left
-        second = cos_left - omega2 * sin_right
-        bend = -right * cos_left - omega2**2 * cos_right
-        radial = cos_phase * (left * first + right * second)
-        laplacian = cos_phase * bend - sin_phase * (first * first + second * second)
-        factor = self.stretch**2 * (1.0 - jnp.sum(x * x))
-        terms = factor * laplacian - 4.0 * radial - 2.0 * x.shape[0] * sin_phase
-        pairs = jax.lax.complex(sin_phase, terms)
-        sums = self.amplitude * jnp.dot(pairs, self.coefficients.astype(pairs.dtype))
-        return sums.real, sums.imag
-
-    def tangent(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
-        """S(0) + x·∇S(0), the affine part."""
-        value, linear = jax.jvp(lambda z: self.value(z, omega1, omega2), (jnp.zeros_like(x),), (x,))
-        return value + linear
+PAIRS = {
+    "chain": "neighbours, as in the paper",
+    "random": "d − 1 random pairs of coordinates",
+    "all": "every coordinate with every other, through means over all of them: exchangeable",
+    "none": "a function of |x|² alone",
+}
+"""Which coordinates interact in the exact solution."""
 
 
 class TwoBodyFamily(Family):
-    """Δu + g(u; μ) = f in the unit ball, u = 0 on its surface, with f such that the two-body u solves it."""
+    """Δu + g(u; μ) = f in the unit ball, u = 0 on its surface, with f such that u = (1 − |x|²) S solves it."""
 
     domain: Ball
-    interaction: TwoBody
+    interaction: Interaction
     parameters: ParameterSpace
 
     box: ClassVar[ParameterSpace] = Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))
     """The parameters unless others are given: the paper's."""
 
     @classmethod
-    def create(cls, dimension: int, key: Key, scaled: bool = False, parameters: ParameterSpace | None = None) -> Self:
-        """The problem in `dimension` dimensions, its coefficients drawn from the key."""
+    def create(
+        cls,
+        dimension: int,
+        key: Key,
+        scaled: bool = False,
+        parameters: ParameterSpace | None = None,
+        pairs: str = "chain",
+    ) -> Self:
+        """The problem in `dimension` dimensions, its coefficients drawn from the key; `pairs` as in `PAIRS`."""
         return cls(
             domain=Ball(dimension),
-            interaction=TwoBody.create(dimension, scaled, key),
+            interaction=_interaction(dimension, key, scaled, pairs),
             parameters=parameters or cls.box,
         )
 
@@ -123,3 +81,15 @@ class TwoBodyFamily(Family):
 
     def affine(self, x: Point, mu: Named) -> Scalar:
         return (1.0 - jnp.sum(x * x)) * self.interaction.tangent(x, *self.frequencies(mu))
+
+
+def _interaction(dimension: int, key: Key, scaled: bool, pairs: str) -> Interaction:
+    if pairs in ("chain", "random"):
+        return TwoBody.create(dimension, scaled, key, random_pairs=pairs == "random")
+    if pairs == "all":
+        return MeanField.create(dimension, scaled)
+    if pairs == "none":
+        if scaled:
+            raise InputError("a function of |x|² alone has no scaled variant; leave out scaled")
+        return Radial()
+    raise InputError(f"unknown pairs {pairs!r}; choose {', '.join(PAIRS)}")

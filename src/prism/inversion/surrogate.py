@@ -19,7 +19,7 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Batch, Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
-from prism.objective.residuals import batch_residuals, lifted_value, solution_value
+from prism.objective.residuals import batch_residuals, lifted_value, solution_value, span_width
 from prism.objective.units import draw_constant_batch, residual_scale
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
@@ -33,21 +33,26 @@ SIZE_PAIRS = 256
 
 class Surrogate(eqx.Module):
     """u at the points of one data set as a function of s: what the lift makes of each point, and what the constraint
-    needs of it (`places`)."""
+    needs of it (`places`). A lift that moves with μ cannot be taken once: then the places are the points."""
 
     model: Model
     family: Family
-    lifted: Float[Array, "n width"]
+    lifted: Float[Array, "n width"] | None
     places: Float[Array, "n _"]
 
     @staticmethod
     def create(solution: Solution, points: Float[Array, "n coordinates"]) -> "Surrogate":
-        """Lift the points, once."""
+        """Lift the points, once for all μ where the lift allows it (`Lift.knows_mu`)."""
+        if solution.model.lift.knows_mu:
+            return Surrogate(solution.model, solution.family, None, points)
         return Surrogate(solution.model, solution.family, *_lifted(solution, points))
 
-    def value(self, lifted: Hidden, place: Point, s: Parameter) -> Scalar:
-        """u(x; μ(s)) at one lifted point."""
-        return lifted_value(self.model, self.family, lifted, place, from_unit_box(self.family.parameters, s))
+    def value(self, lifted: Hidden | None, place: Point, s: Parameter) -> Scalar:
+        """u(x; μ(s)) at one lifted point, or at a point."""
+        mu = from_unit_box(self.family.parameters, s)
+        if lifted is None:
+            return solution_value(self.model, self.family, place, mu)
+        return lifted_value(self.model, self.family, lifted, place, mu)
 
     def values_and_sensitivities(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:
         """u and ∂u/∂s at every point."""
@@ -81,7 +86,7 @@ class Physics(eqx.Module):
         at_places = lambda batch: eqx.tree_at(lambda b: (b.points, b.parameters), batch, places)
         constant_batch = draw_constant_batch(family, estimator, sampling, child(key, Purpose.UNITS))
         scale = residual_scale(family, at_places(constant_batch))
-        batch = at_places(draw_batch(family, estimator, sampling, model.lift.width, False, key))
+        batch = at_places(draw_batch(family, estimator, sampling, span_width(model, family), False, key))
         return Physics(model, family, batch, scale)
 
     def values_and_sensitivities(self, s: Parameter) -> tuple[Float[Array, "n"], Float[Array, "n p"]]:

@@ -1,47 +1,45 @@
-"""The network  N(x; μ) = amplitude · (Manifold(z; μ) + q(μ)·z_affine),  z = Lift(x).
+"""The network  N(x; μ) = amplitude · (Manifold(z_bent; μ) + q(μ)·z_rest),  z = Lift(x; μ).
 
-The last channels of the lift skip the nonlinearity: with the weights q(μ) of the generator they make an affine part
+Some channels of the lift skip the nonlinearity. With the weights q(μ) of the generator the affine ones make a part
 a(μ) + b(μ)·x, whose gradient b(μ) moves with μ in the span of a few learned directions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from prism.derivatives.directions import Gradients
 from prism.derivatives.taylor import Activation, Jet, Tanh
-from prism.networks.lift import Lift
+from prism.networks.lifts.groups import Along, Group
+from prism.networks.lifts.lift import Lift, Lifted
+from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.manifold import Manifold
 from prism.networks.modulation import FILM, HyperGenerator, Modulation, ModulationSettings
 from prism.numerics.keys import Purpose, child
 from prism.problem.domains import Domain
 from prism.problem.parameters import ParameterSpace
-from prism.shapes import Key, Parameter, Scalar
+from prism.shapes import Hidden, Key, Parameter, Point, Scalar
 
 
 @dataclass(frozen=True)
 class Architecture:
     """Sizes and settings of a network; the defaults are the paper's, section 5.1.
 
-    `lift_width` channels of the lift, then `depth` activated layers in all, those behind the lift of `width`;
-    `generator_depth` layers of `generator_width` make γ and β of μ, as `modulation` says; `affine` channels of the lift
-    skip the nonlinearity.
+    `lift` says how a point enters, as a sum of parts: `Dense(128) + Affine(4)`. Behind it `depth` activated layers in
+    all, the first on the lift's own channels, the others of `width`; `generator_depth` layers of `generator_width` make
+    γ and β of μ, as `modulation` says.
     """
 
-    lift_width: int = 128
+    lift: Part | Parts = Dense(128) + Affine(4)
     width: int = 128
     depth: int = 4
     generator_width: int = 64
     generator_depth: int = 3
     modulation: ModulationSettings = FILM
     activation: Activation = field(default_factory=Tanh)
-    affine: int = 4
-    lift_bias: float = 0.0
-    """Deviation of the lift's first biases: away from zero the activation bends, and curvature can be learned."""
-    clocks: float | None = None
-    """Deviation of the first weights of time, the last coordinate, in a quarter of the lift's channels that begin as
-    clocks, without space, while the others begin without time. None: all channels see all coordinates."""
     linear_lift: bool = False
     """Whether the lift's channels, once modulated, go on unbent: γ(μ) then sets the speed of time alone."""
 
@@ -57,32 +55,33 @@ class Model(eqx.Module):
 
     @staticmethod
     def create(architecture: Architecture, domain: Domain, parameters: ParameterSpace, key: Key) -> "Model":
-        widths = (architecture.lift_width, *[architecture.width] * (architecture.depth - 1))
+        lift = Lift.create(parts_of(architecture.lift), domain, child(key, Purpose.LIFT))
+        widths = (lift.bent_width, *[architecture.width] * (architecture.depth - 1))
         hidden = [architecture.generator_width] * architecture.generator_depth
         return Model(
-            Lift.create(
-                domain.coordinates,
-                architecture.lift_width,
-                child(key, Purpose.LIFT),
-                architecture.affine,
-                architecture.lift_bias,
-                architecture.clocks,
-            ),
+            lift,
             Manifold.create(widths, architecture.activation, child(key, Purpose.MANIFOLD), architecture.linear_lift),
             HyperGenerator.create(
                 parameters.size,
-                widths,
+                (*widths, *lift.modulated),
                 architecture.modulation,
                 hidden,
                 child(key, Purpose.GENERATOR),
-                architecture.affine,
+                lift.affine,
+                lift.width - lift.bent_width - lift.affine,
             ),
             jnp.ones(()),
             parameters,
         )
 
     def modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
+        """Of the manifold's layers, then of those that the lift has."""
         return self.generator(self.parameters.standardise(mu))
+
+    @property
+    def depth(self) -> int:
+        """Activated layers of the manifold."""
+        return len(self.manifold.weights) + 1
 
     def constant(self, value: Scalar) -> "Model":
         """The network that is amplitude · value everywhere."""
@@ -91,11 +90,30 @@ class Model(eqx.Module):
         zero = eqx.tree_at(present, self, replace_fn=jnp.zeros_like)
         return eqx.tree_at(lambda m: m.manifold.offset, zero, value)
 
+    def lift_point(self, x: Point, mu: Parameter) -> Hidden:
+        """z."""
+        return self.lift(x, self._lift_modulation(mu))
+
+    def lifted(self, x: Point, mu: Parameter, frames: list[Along]) -> Lifted:
+        """z, and its coefficients along the directions of each frame."""
+        return self.lift.lifted(x, self._lift_modulation(mu), frames)
+
+    def gradients(self, x: Point, mu: Parameter, read_out: bool = True) -> Gradients:
+        """Those in x of the lift's channels, with or without groups that are read out."""
+        return self.lift.gradients(x, self._lift_modulation(mu), read_out)
+
+    def lift_modulation_of(self, group: Group, mu: Parameter) -> Sequence[Modulation]:
+        """Of one group of the lift."""
+        return self.lift.modulations_of(group, self._lift_modulation(mu))
+
     def read(self, lifted: Jet, mu: Parameter) -> Jet:
         """The jet of N from that of z."""
-        amplitude, width = jax.lax.stop_gradient(self.amplitude), self.generator.widths[0]
-        network = self.manifold(lifted.map_linear(lambda z: z[:width]), self.modulation(mu))
+        amplitude = jax.lax.stop_gradient(self.amplitude)
+        network = self.manifold(lifted.map_linear(self.lift.bent), self.modulation(mu)[: self.depth])
         q = self.generator.affine_weights(self.parameters.standardise(mu))
         if q is not None:
-            network = network + lifted.map_linear(lambda z: z[width:] @ q)
+            network = network + lifted.map_linear(lambda z: self.lift.read_out(z) @ q)
         return network.map_linear(lambda value: amplitude * value)
+
+    def _lift_modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
+        return self.modulation(mu)[self.depth :] if self.lift.knows_mu else ()

@@ -49,8 +49,13 @@ MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "
 class Modulation(eqx.Module):
     """γ and β of one layer; None where the setting has none."""
 
-    gamma: Hidden | None
-    beta: Hidden | None
+    gamma: Float[Array, "*rows width"] | None
+    beta: Float[Array, "*rows width"] | None
+
+    def for_rows(self) -> "Modulation":
+        """The same for many z at once, one in each row."""
+        row = lambda vector: None if vector is None else vector[None]
+        return Modulation(row(self.gamma), row(self.beta))
 
     def push(self, jet: Jet) -> Jet:
         """The jet of γ ⊙ z + β."""
@@ -79,8 +84,10 @@ class HyperGenerator(eqx.Module):
         hidden: Sequence[int],
         key: Key,
         affine: int = 0,
+        others: int = 0,
     ) -> "HyperGenerator":
-        """`widths` of the modulated layers; `hidden` widths of the generator's own; `affine` channels of the lift."""
+        """`widths` of the modulated layers; `hidden` widths of the generator's own; `affine` channels of the lift, and
+        `others` that skip the nonlinearity too, whose weights start at one."""
         keys, sizes = items(child(key, Purpose.WEIGHTS), len(hidden)), itertools.pairwise((parameters, *hidden))
         weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=True))
         embedding, total = hidden[-1], sum(widths)
@@ -94,9 +101,14 @@ class HyperGenerator(eqx.Module):
         scale_head = head(settings.scale, Purpose.SCALE_HEAD)
         shift_head = head(settings.shift, Purpose.SHIFT_HEAD)
         biases = tuple(jnp.zeros(width) for width in hidden)
-        sees_mu = affine > 0 and (settings.scale or settings.shift)
-        affine_head = glorot(child(key, Purpose.AFFINE_HEAD), embedding, affine) if sees_mu else None
-        affine_offset = jnp.zeros(affine).at[0].set(1.0) if affine else None
+        affine_head, affine_offset = None, None
+        if affine + others:
+            affine_offset = jnp.concatenate([jnp.eye(1, affine)[0], jnp.ones(others)])
+        if affine + others and (settings.scale or settings.shift):
+            affine_head = (
+                glorot(child(key, Purpose.AFFINE_HEAD), embedding, affine) if affine else jnp.zeros((embedding, 0))
+            )
+            affine_head = jnp.pad(affine_head, ((0, 0), (0, others)))
         return HyperGenerator(weights, biases, scale_head, shift_head, affine_head, affine_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:

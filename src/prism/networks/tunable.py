@@ -84,14 +84,15 @@ class FixedGenerator(eqx.Module):
 
 
 class Modulators(Tunable):
-    """γ and β at this μ of every layer behind the first, and the weights q of the affine part."""
+    """γ and β at this μ of every layer of the manifold behind the first, and the weights q of what skips it."""
 
     def start(self, model: Model) -> FixedGenerator:
-        _, *rest = model.modulation(model.parameters.middle())
-        zero = lambda array: None if array is None else jnp.zeros_like(array)
-        unchanged = [Modulation(zero(layer.gamma), zero(layer.beta)) for layer in rest]
+        none, zero = Modulation(None, None), lambda array: None if array is None else jnp.zeros_like(array)
+        layers = model.modulation(model.parameters.middle())
+        unchanged = [Modulation(zero(layer.gamma), zero(layer.beta)) for layer in layers[1 : model.depth]]
+        of_lift = [none] * (len(layers) - model.depth)
         affine = zero(model.generator.affine_offset)
-        return FixedGenerator((Modulation(None, None), *unchanged), affine, model.generator.widths)
+        return FixedGenerator((none, *unchanged, *of_lift), affine, model.generator.widths)
 
     def apply(self, model: Model, mu: Parameter, change: FixedGenerator) -> Model:
         standard = model.parameters.standardise(mu)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 
 CHUNK_NUMBERS = 4_000_000
 """Coordinates of the points that are worked on at once."""
@@ -19,6 +20,13 @@ def chunk_size(points: int, coordinates: int, most: int = CHUNK_POINTS) -> int:
 
 
 def map_chunks(function: Callable[[Any], Result], samples: Any, coordinates: int, most: int = CHUNK_POINTS) -> Result:
-    """The function of every sample along the first axis, as many at a time as `chunk_size` allows."""
+    """The function of every sample along the first axis, as many at a time as `chunk_size` allows.
+
+    Values of size zero, which `jax.lax.map` cannot put together, are left out of the work.
+    """
     count = jax.tree.leaves(samples)[0].shape[0]
-    return jax.lax.map(function, samples, batch_size=chunk_size(count, coordinates, most))
+    shapes, tree = jax.tree.flatten(jax.eval_shape(function, jax.tree.map(lambda leaf: leaf[0], samples)))
+    full = lambda sample: [leaf for leaf in jax.tree.leaves(function(sample)) if leaf.size]
+    found = iter(jax.lax.map(full, samples, batch_size=chunk_size(count, coordinates, most)))
+    leaves = [next(found) if shape.size else jnp.zeros((count, *shape.shape), shape.dtype) for shape in shapes]
+    return jax.tree.unflatten(tree, leaves)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from prism.derivatives.directions import Draw
+from prism.derivatives.directions import Draw, Gradients
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.numerics.chunks import map_chunks
@@ -168,8 +168,8 @@ def draw_batch(family: Family, estimator: Estimator, sampling: Sampling, width: 
 
 def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: Key, twice: bool = False) -> Batch:
     """The batch with new directions for every frame: one draw where it is shared, else one per point."""
-    lift, mu = jnp.zeros((batch.points.shape[1], width)), batch.parameters[0]
-    at = lambda x, k: draw_directions(family, estimator, place_at(family, x, mu, lift), k)
+    unknown, mu = Gradients.unknown(batch.points.shape[1], width), batch.parameters[0]
+    at = lambda x, k: draw_directions(family, estimator, place_at(family, x, mu, unknown), k)
 
     def draws(purpose: Purpose) -> Draws:
         parent, nothing = child(key, purpose), (None,) * len(batch.shared)
@@ -186,7 +186,7 @@ def pair_at(family: Family, estimator: Estimator, mu: Parameter, width: int, key
     """A random point at a given parameter, with directions for a lift of `width` channels."""
     point_key, direction_key, slope_key = children(key, Purpose.POINTS, Purpose.DIRECTIONS, Purpose.SLOPES)
     x = family.domain.sample(point_key)
-    place = place_at(family, x, mu, jnp.zeros((x.shape[0], width)))
+    place = place_at(family, x, mu, Gradients.unknown(x.shape[0], width))
     return Pair(x, mu, draw_directions(family, estimator, place, direction_key), slope_key)
 
 

@@ -8,12 +8,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Draw
+from prism.derivatives.operators import Place
 from prism.derivatives.taylor import Jet, linear_jet, point_jet
-from prism.networks.lift import Lifted
+from prism.networks.lifts.groups import Along
+from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Batch, Draws
 from prism.problem.family import Derivatives, Family
-from prism.problem.terms import Frame, constrained_value, decompositions, derivatives, place_at
+from prism.problem.terms import (
+    Frame,
+    constrained_value,
+    decompositions,
+    derivatives,
+    frames,
+    is_linear,
+    place_at,
+)
 from prism.shapes import Hidden, Parameter, Point, Scalar
 
 
@@ -26,12 +36,32 @@ class LiftedNetwork:
     mu: Parameter
 
     def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
-        first = self.lifted.firsts[number]
-        hidden = linear_jet(self.lifted.value, first, frame.order, frame.collapsed, decomposition.weights)
+        found = self.lifted.frames[number]
+        if found.top is None and len(found.lower) == 1:
+            hidden = linear_jet(self.lifted.value, found.lower[0], frame.order, frame.collapsed, decomposition.weights)
+        else:
+            hidden = Jet(self.lifted.value, found.lower, found.top, decomposition.weights)
         return self.model.read(hidden, self.mu)
 
     def value(self) -> Jet:
         return self.model.read(point_jet(self.lifted.value), self.mu)
+
+
+def _spans_all(family: Family) -> bool:
+    """Whether directions have to span channels that are read out, too."""
+    return not (is_linear(family) and family.constraint().radial)
+
+
+def place_of(model: Model, family: Family, x: Point, mu: Parameter) -> Place:
+    """The place (x, μ) as the network sees it."""
+    return place_at(family, x, mu, model.gradients(x, mu, _spans_all(family)))
+
+
+def span_width(model: Model, family: Family) -> int:
+    """How many of the lift's channels directions have to span: all that are bent or linear in x. What else is read out
+    enters an operator that is linear in u, under a constraint that knows |x| alone, by its own Laplacian and its
+    derivative along x."""
+    return model.lift.span_width(_spans_all(family))
 
 
 def network_derivatives(
@@ -41,12 +71,18 @@ def network_derivatives(
 
     `probe` is added to what leaves the lift, so that one can differentiate by it.
     """
-    place = place_at(family, x, mu, model.lift.weight)
+    place = place_of(model, family, x, mu)
     decomposed = decompositions(family, draws, place)
-    lifted = model.lift.lifted(x, [one.directions for one in decomposed])
+    lifted = model.lifted(x, mu, asked_of_lift(family, decomposed))
     if probe is not None:
         lifted = jax.tree.map(jnp.add, lifted, probe)
     return derivatives(family, decomposed, LiftedNetwork(model, lifted, mu), place)
+
+
+def asked_of_lift(family: Family, decomposed: Sequence[Decomposition]) -> list[Along]:
+    """What the frames of a family need of the lift."""
+    pairs = zip(frames(family), decomposed, strict=True)
+    return [Along(decomposition, frame.order, frame.collapsed) for frame, decomposition in pairs]
 
 
 def residual(
@@ -65,7 +101,8 @@ def batch_residuals(model: Model, family: Family, batch: Batch, draws: Draws | N
 
 def solution_value(model: Model, family: Family, x: Point, mu: Parameter, probe: Lifted | None = None) -> Scalar:
     """u(x; μ) alone; `probe` as in `network_derivatives`."""
-    lifted = model.lift(x) if probe is None else model.lift(x) + probe.value
+    lifted = model.lift_point(x, mu)
+    lifted = lifted if probe is None else lifted + probe.value
     return lifted_value(model, family, lifted, x, mu)
 
 

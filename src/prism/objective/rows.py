@@ -17,10 +17,10 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
-from prism.networks.lift import Lifted
+from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Batch, Draws, Pair, Sampling, draw_batch, redraw
-from prism.objective.residuals import batch_residuals, residual, solution_value
+from prism.objective.residuals import batch_residuals, residual, solution_value, span_width
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Family
 from prism.shapes import Key, Point, Scalar
@@ -79,12 +79,12 @@ class Objective(eqx.Module):
 
     def draw(self, model: Model, key: Key) -> Batch:
         """A batch for this network."""
-        width = model.lift.width
+        width = span_width(model, self.family)
         return draw_batch(self.family, self.estimator, self.sampling, width, self.independent, key)
 
     def redraw(self, model: Model, batch: Batch, key: Key) -> Batch:
         """The same points and parameters with other directions, a second draw of them where the loss takes two."""
-        return redraw(batch, self.family, self.estimator, model.lift.width, key, self.independent)
+        return redraw(batch, self.family, self.estimator, span_width(model, self.family), key, self.independent)
 
     def equation(self, model: Model, pair: Pair, probe: Lifted | None = None) -> Scalar:
         """r / scale at one pair; `probe` is added to what leaves the lift."""

@@ -37,6 +37,17 @@ class Domain(eqx.Module):
     def bounds(self) -> tuple[float, float]:
         """Between which values one coordinate lies, or mostly lies, when the others are at the centre."""
 
+    @property
+    def spread(self) -> float:
+        """How far one space coordinate mostly lies from the centre: its standard deviation."""
+        low, high = self.bounds
+        return (high - low) / 12.0**0.5
+
+    @property
+    def norm_spread(self) -> float:
+        """The standard deviation of |x − centre|² over its mean; one where it does not vary."""
+        return (2.0 / self.dimension) ** 0.5
+
     @abc.abstractmethod
     def sample(self, key: Key) -> Point:
         """One point."""
@@ -65,6 +76,15 @@ class Ball(Domain):
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
+    @property
+    def spread(self) -> float:
+        return self.radius / (3.0 * self.dimension) ** 0.5
+
+    @property
+    def norm_spread(self) -> float:
+        """That of the square of a uniform number."""
+        return 0.8**0.5
+
     def sample(self, key: Key) -> Point:
         radius, orientation = children(key, Purpose.RADIUS, Purpose.ORIENTATION)
         return self.radius * jax.random.uniform(radius) * unit_vector(orientation, self.dimension)
@@ -83,6 +103,14 @@ class Sphere(Domain):
     @property
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
+
+    @property
+    def spread(self) -> float:
+        return self.radius / self.dimension**0.5
+
+    @property
+    def norm_spread(self) -> float:
+        return 1.0
 
     def sample(self, key: Key) -> Point:
         return self.radius * unit_vector(child(key, Purpose.ORIENTATION), self.dimension)
@@ -121,6 +149,10 @@ class WholeSpace(Domain):
     def bounds(self) -> tuple[float, float]:
         return -3.0 * self.deviation, 3.0 * self.deviation
 
+    @property
+    def spread(self) -> float:
+        return self.deviation
+
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
 
@@ -149,6 +181,14 @@ class TimeCylinder(Domain):
     @property
     def bounds(self) -> tuple[float, float]:
         return self.space.bounds
+
+    @property
+    def spread(self) -> float:
+        return self.space.spread
+
+    @property
+    def norm_spread(self) -> float:
+        return self.space.norm_spread
 
     def centre(self) -> Point:
         return jnp.append(self.space.centre(), self.horizon / 2)

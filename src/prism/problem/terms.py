@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Decomposition, Draw
+from prism.derivatives.directions import Decomposition, Draw, Gradients
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.operators import Operator, Place
 from prism.derivatives.taylor import Jet, constant_jet, point_jet
@@ -86,9 +85,14 @@ def frames(family: Family) -> list[Frame]:
     return [Frame(group) for group in groups]
 
 
-def place_at(family: Family, x: Point, mu: Parameter, lift: Float[Array, "coordinates width"] | None) -> Place:
-    """The place (x, μ) as a lift sees it."""
-    return Place(x, family.parameters.named(mu), lift, family.domain.dimension)
+def is_linear(family: Family) -> bool:
+    """Whether every term is linear in u, however the residual combines them."""
+    return all(operator.linear for operator in family.terms.values())
+
+
+def place_at(family: Family, x: Point, mu: Parameter, gradients: Gradients | None) -> Place:
+    """The place (x, μ) as a lift with these gradients sees it."""
+    return Place(x, family.parameters.named(mu), gradients, family.domain.dimension)
 
 
 def sample_pair(family: Family, key: Key) -> tuple[Point, Parameter]:
@@ -129,6 +133,6 @@ def constrained_value(family: Family, value: Scalar, x: Point, mu: Parameter) ->
 
 def constant_residual(family: Family, draws: Sequence[Draw], x: Point, mu: Parameter, value: Scalar) -> Scalar:
     """The residual at one pair where N is this constant everywhere. Draws are for a lift of one channel."""
-    place = place_at(family, x, mu, jnp.zeros((x.shape[0], 1), x.dtype))
+    place = place_at(family, x, mu, Gradients.unknown(x.shape[0], 1))
     u = derivatives(family, decompositions(family, draws, place), Constant(value), place)
     return family.residual(u, x, place.mu)

@@ -8,7 +8,7 @@ Nothing in a file is executed: names are looked up in tables, a family of the us
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import equinox as eqx
@@ -17,15 +17,17 @@ from prism.derivatives import taylor
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
 from prism.files.arrays import pack_arrays, unpack_arrays
+from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Sites
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import ModulationSettings
 from prism.numerics.keys import root
 from prism.problem.family import Family
 
-FORMAT = 2
+FORMAT = 3
 ARRAYS, DESCRIPTION = "model.safetensors", "model.json"
 ACTIVATIONS = {kind.__name__: kind for kind in taylor.ACTIVATIONS.values()}
-SIZES = ("lift_width", "width", "depth", "generator_width", "generator_depth", "affine")
+SIZES = ("width", "depth", "generator_width", "generator_depth")
+PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Dense, Affine, Norm, Sites)}
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,11 @@ def _describe(model: Model) -> dict[str, object]:
     """The architecture, as the arrays show it."""
     generator = model.generator
     return {
-        "lift_width": generator.widths[0],
-        "width": generator.widths[-1],
-        "depth": len(generator.widths),
+        "lift": [{"part": type(part).__name__, **asdict(part)} for part in model.lift.parts.parts],
+        "width": model.manifold.readout.shape[0],
+        "depth": model.depth,
         "generator_width": generator.biases[-1].shape[0],
         "generator_depth": len(generator.biases),
-        "affine": 0 if generator.affine_offset is None else generator.affine_offset.shape[0],
         "scale": generator.scale_head is not None,
         "shift": generator.shift_head is not None,
         "activation": type(model.manifold.activation).__name__,
@@ -108,4 +109,20 @@ def _build(description: Mapping[str, object]) -> Architecture:
     modulation = ModulationSettings(scale=bool(description["scale"]), shift=bool(description["shift"]))
     activation = ACTIVATIONS[str(description["activation"])]()
     linear_lift = bool(description.get("linear_lift", False))
-    return Architecture(**sizes, modulation=modulation, activation=activation, linear_lift=linear_lift)  # pyright: ignore[reportArgumentType]
+    lift = Parts(tuple(_build_part(part) for part in description["lift"]))  # pyright: ignore[reportGeneralTypeIssues]
+    return Architecture(lift, **sizes, modulation=modulation, activation=activation, linear_lift=linear_lift)  # pyright: ignore[reportArgumentType]
+
+
+def _build_part(description: Mapping[str, object]) -> Part:
+    """A part of the lift; its own checks refuse what it cannot be."""
+    fields = {name: _as_tuples(value) for name, value in description.items() if name != "part"}
+    if description["part"] not in PARTS:
+        raise InputError(
+            f"the stored lift has a part {description['part']!r}, which this version of prism does not know"
+        )
+    return PARTS[str(description["part"])](**fields)
+
+
+def _as_tuples(value: object) -> object:
+    """Lists of JSON as tuples."""
+    return tuple(_as_tuples(entry) for entry in value) if isinstance(value, list) else value

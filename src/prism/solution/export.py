@@ -13,7 +13,7 @@ import json
 import shutil
 import textwrap
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import equinox as eqx
@@ -25,7 +25,10 @@ from jaxtyping import Array, Float
 
 from prism.errors import PrismError, UnusableOutput
 from prism.files import outputs, storage
-from prism.networks.lift import Lift
+from prism.networks.lifts.groups import Group
+from prism.networks.lifts.lift import Lift
+from prism.networks.lifts.norm import SquaredNorm
+from prism.networks.lifts.sites import SiteSums
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
 from prism.networks.modulation import HyperGenerator
@@ -113,6 +116,7 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
         ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
         ("network", model, (Model,)),
         ("lift", model.lift, (Lift,)),
+        *[("lift's part", group, (SquaredNorm, SiteSums)) for group in model.lift.groups],
         ("manifold", model.manifold, (Manifold,)),
         ("generator", model.generator, (HyperGenerator,)),
     )
@@ -135,7 +139,10 @@ def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
         "parameters": model.parameters.bounds(),
         "logarithmic": model.parameters.logarithmic,
         "activation": type(model.manifold.activation).__name__,
-        "layers": len(model.generator.widths),
+        "layers": model.depth,
+        "bent": _numbers(model.lift.bent, model.lift),
+        "read_out": _numbers(model.lift.read_out, model.lift),
+        "groups": [_describe_group(group) for group in model.lift.groups],
         "linear_lift": model.manifold.linear_lift,
         "generator_layers": len(model.generator.weights),
         "vanishing_radius": constraint.radius if isinstance(constraint, VanishingOnSphere) else None,
@@ -145,6 +152,35 @@ def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
         FORWARD: Path(export_numpy.__file__).read_bytes(),
         DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
         WEIGHTS: weights,
+    }
+
+
+def _numbers(select: Callable[[Array], Array], lift: Lift) -> list[int]:
+    """Which of the lift's channels are selected."""
+    return np.asarray(select(jnp.arange(lift.width, dtype=float))).astype(int).tolist()
+
+
+def _describe_group(group: Group) -> dict[str, object]:
+    """What `export_numpy` needs to know of channels that are not linear, beside their arrays."""
+    if isinstance(group, SquaredNorm):
+        return {"kind": "norm", "mean": group.mean, "spread": group.spread}
+    assert isinstance(group, SiteSums)
+    time = None if group.horizon is None else group.horizon
+    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": time}
+
+
+def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
+    if isinstance(group, SquaredNorm):
+        return {"diagonal": group.diagonal(coordinates)}
+    assert isinstance(group, SiteSums)
+    network = group.network
+    return {
+        "places": jnp.asarray(group.places),
+        "first": network.first,
+        "first_bias": network.first_bias,
+        "second": network.second,
+        "second_bias": network.second_bias,
+        "coefficients": group.coefficients,
     }
 
 
@@ -171,6 +207,9 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     }
     arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}
     arrays |= {name: array for name, array in single.items() if array is not None}
+    for number, group in enumerate(model.lift.groups):
+        own = _group_arrays(group, model.lift.weight.shape[0])
+        arrays |= {f"group_{number}_{name}": array for name, array in own.items()}
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 

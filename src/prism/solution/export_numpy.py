@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
 
 
@@ -32,6 +32,11 @@ ACTIVATIONS = {
     "Softplus": lambda z: np.logaddexp(z, 0.0),
     "Swish": lambda z: z * sigmoid(z),
     "Bump": lambda z: np.exp(-z * z / 2.0),
+}
+
+GROUP_ARRAYS = {
+    "norm": ("diagonal",),
+    "sites": ("places", "first", "first_bias", "second", "second_bias", "coefficients"),
 }
 
 
@@ -50,6 +55,7 @@ class Solution:
             self.activation = ACTIVATIONS[content["activation"]]
             self.layers, self.generator_layers = content["layers"], content["generator_layers"]
             self.linear_lift: bool = content["linear_lift"]
+            self.bent, self.read_out, self.groups = content["bent"], content["read_out"], content["groups"]
             self.radius: float | None = content["vanishing_radius"]
             expected = content["weights_sha256"]
         except (KeyError, TypeError, ValueError) as error:
@@ -97,21 +103,61 @@ class Solution:
         return embedding
 
     def _network(self, x: np.ndarray, embedding: np.ndarray) -> np.ndarray:
-        """N(x; μ): lift, modulated layers, and the affine channels that skip them."""
-        lifted = x @ self.weights["lift_weight"] + self.weights["lift_bias"]
-        width = self.weights["weight_0"].shape[0]
-        z = lifted[:, :width]
+        """N(x; μ): lift, modulated layers, and the channels of the lift that skip them."""
+        lifted = self._lifted(x, embedding)
+        z = lifted[:, self.bent]
         for layer in range(self.layers):
-            if f"scale_{layer}" in self.weights:
-                z = (1.0 + embedding @ self.weights[f"scale_{layer}"]) * z
-            if f"shift_{layer}" in self.weights:
-                z = z + embedding @ self.weights[f"shift_{layer}"]
+            z = self._modulated(z, embedding, layer)
             h = z if self.linear_lift and layer == 0 else self.activation(z)
             z = h @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
         q = self.weights.get("affine_offset", np.zeros(0))
         if "affine_head" in self.weights:
             q = q + embedding @ self.weights["affine_head"]
-        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, width:] * q, axis=1))
+        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, self.read_out] * q, axis=1))
+
+    def _modulated(self, z: np.ndarray, embedding: np.ndarray, layer: int) -> np.ndarray:
+        """γ(μ) z + β(μ)."""
+        if f"scale_{layer}" in self.weights:
+            z = (1.0 + embedding @ self.weights[f"scale_{layer}"]) * z
+        return z + embedding @ self.weights[f"shift_{layer}"] if f"shift_{layer}" in self.weights else z
+
+    def _lifted(self, x: np.ndarray, embedding: np.ndarray) -> np.ndarray:
+        """The linear channels x W + b, then those of every group."""
+        channels, layer = [x @ self.weights["lift_weight"] + self.weights["lift_bias"]], self.layers
+        for number, group in enumerate(self.groups):
+            own = {name: self.weights[f"group_{number}_{name}"] for name in GROUP_ARRAYS[group["kind"]]}
+            if group["kind"] == "norm":
+                channels.append(((x * x) @ own["diagonal"][:, None] - group["mean"]) / group["spread"])
+                continue
+            channels.append(self._sites(x, embedding, group, own, layer))
+            layer += 2
+        return np.concatenate(channels, axis=1)
+
+    def _sites(self, x: np.ndarray, embedding: np.ndarray, group: dict, own: dict, layer: int) -> np.ndarray:
+        """Σ_i A_i · (φ(y_i; μ) − φ(0; μ)), one row of points after the other."""
+        places = own["places"].astype(int)
+        embedding = np.broadcast_to(embedding, (len(x), embedding.shape[1]))
+
+        def features(y: np.ndarray, one: np.ndarray) -> np.ndarray:
+            h = np.tanh(self._modulated(y @ own["first"] + own["first_bias"], one, layer))
+            return np.sin(self._modulated(h @ own["second"] + own["second_bias"], one, layer + 1))
+
+        rows = []
+        for point, one in zip(x, embedding, strict=True):
+            y = (point[places] - group["centre"]) / group["unit"]
+            if group["horizon"] is not None:
+                time = 2.0 * point[-1] / group["horizon"] - 1.0
+                y = np.concatenate([y, np.full((len(y), 1), time)], axis=1)
+            found = features(y, one) - features(np.zeros((1, y.shape[1])), one)
+            rows.append(
+                np.sum(
+                    np.tensordot(found, own["coefficients"], 1)
+                    if own["coefficients"].ndim == 2
+                    else np.einsum("pf,pfc->pc", found, own["coefficients"]),
+                    axis=0,
+                )
+            )
+        return np.asarray(rows)
 
 
 def read(directory: str | Path) -> Solution:

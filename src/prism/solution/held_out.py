@@ -15,7 +15,7 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
-from prism.objective.residuals import batch_residuals
+from prism.objective.residuals import batch_residuals, span_width
 from prism.objective.units import constant_residuals, constant_response, for_constants
 from prism.problem.family import Family
 from prism.shapes import Key, Scalar
@@ -58,7 +58,7 @@ def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual
 def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[Array, "3"]:
     """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
     estimator = suited_estimator(family)
-    batch = draw_batch(family, estimator, sampling, model.lift.width, True, key)
+    batch = draw_batch(family, estimator, sampling, span_width(model, family), True, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
     at_zero, response = constant_response(family, constant_batch)
     gain = jnp.sum(response * response)

@@ -19,7 +19,7 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
-from prism.objective.residuals import batch_residuals
+from prism.objective.residuals import batch_residuals, span_width
 from prism.objective.units import for_constants, residual_scale
 from prism.problem.family import Family
 from prism.shapes import Key, Parameter
@@ -128,7 +128,7 @@ def scaled_residuals(model: Model, family: Family, parameters: Float[Array, "par
 @eqx.filter_jit
 def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key) -> Float[Array, "params"]:
     estimator, sampling, key = suited_estimator(family), Sampling(POINTS, 1, crossed=True), child(key, Purpose.CHECK)
-    batch = draw_batch(family, estimator, sampling, model.lift.width, False, key)
+    batch = draw_batch(family, estimator, sampling, span_width(model, family), False, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.SECOND_DIRECTIONS))
 
     def scaled(mu: Parameter) -> Array:
@@ -141,15 +141,20 @@ def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key)
 
 @eqx.filter_jit
 def envelopes(model: Model, mu: Parameter) -> Float[Array, "layers"]:
-    """M(l; μ) of the lift, the manifold's matrices and the readout; the Lemma knows no affine part."""
-    width = model.generator.widths[0]
-    matrices = [model.lift.weight[:, :width].T, *model.manifold.weights]
-    modulations = model.modulation(mu)
+    """M(l; μ) of the lift, the manifold's matrices and the readout. The Lemma knows dense channels of the lift alone:
+    no affine part, no sites, no norm."""
+    lift, modulations = model.lift, model.modulation(mu)[: model.depth]
+    dense = jnp.pad(
+        lift.weight[:, : lift.linear - lift.affine], ((0, 0), (0, lift.bent_width - lift.linear + lift.affine))
+    )
+    matrices = [dense.T, *model.manifold.weights]
     active = [
         matrix if modulation.gamma is None else modulation.gamma[:, None] * matrix
         for matrix, modulation in zip(matrices, modulations, strict=True)
     ]
-    norms = [jnp.sqrt(jnp.linalg.eigvalsh(matrix @ matrix.T)[-1]) for matrix in active]
+    norms = [
+        jnp.sqrt(jnp.linalg.eigvalsh(matrix @ matrix.T)[-1]) if matrix.size else jnp.zeros(()) for matrix in active
+    ]
     return jnp.maximum(jnp.stack([*norms, jnp.linalg.norm(model.amplitude * model.manifold.readout)]), 1.0)
 
 

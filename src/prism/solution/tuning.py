@@ -27,6 +27,7 @@ from prism.numerics.least_squares import Levenberg
 from prism.numerics.staging import Stages, Values
 from prism.objective.batches import Sampling, pair_at
 from prism.objective.estimation import suited_estimator
+from prism.objective.residuals import span_width
 from prism.objective.rows import Objective
 from prism.objective.units import condition_scale, draw_constant_batch, residual_scale
 from prism.problem.conditions import Condition
@@ -176,7 +177,7 @@ def kinds_of_rows(family: Family) -> list[Row]:
     """The equation's row, and one for each condition that says something at a given μ."""
 
     def equation(objective: Objective, model: Model, mu: Parameter, key: Key) -> Scalar:
-        pair = pair_at(objective.family, objective.estimator, mu, model.lift.width, key)
+        pair = pair_at(objective.family, objective.estimator, mu, span_width(model, objective.family), key)
         return objective.equation(model, pair)
 
     conditions = [condition for condition in family.conditions.values() if condition.at_every_parameter]

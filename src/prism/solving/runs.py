@@ -87,8 +87,10 @@ def execute(
     record: Record | None = None,
     show: bool = True,
     check: bool = True,
+    judge: bool = True,
 ) -> Outcome:
-    """Train and evaluate; written down, and on from the newest checkpoint, where `record` says so.
+    """Train and, where it is to be judged, evaluate; written down, and on from the newest checkpoint, where `record`
+    says so.
 
     `check` tries the family first, for mistakes that a user's own family or parameters may have; the catalogue's are
     tested.
@@ -103,7 +105,7 @@ def execute(
         with ProgressBar(budget, show) as bar:
             progress = _follow(run, budget, bar, asked)
     outcome = _outcome(run, progress, asked.signal)
-    if asked.signal is not None:
+    if asked.signal is not None or not judge:
         return outcome
     model, solved = outcome.solution.model, outcome.solution.family
     key = stream(settings.seed, Purpose.EVALUATION)

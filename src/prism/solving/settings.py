@@ -10,9 +10,16 @@ import numpy as np
 
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin
+from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
-from prism.objective.estimation import NATURAL_EXACT_UP_TO, is_second_order, needs_wide_lift, suited_estimator
+from prism.objective.estimation import (
+    NATURAL_EXACT_UP_TO,
+    WIDE_LIFT_UP_TO,
+    is_second_order,
+    needs_wide_lift,
+    suited_estimator,
+)
 from prism.objective.rows import Slopes
 from prism.problem.checks import check_declarations
 from prism.problem.family import Family
@@ -81,7 +88,15 @@ def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
     constraint = family.constraint()
     decided = constraint.radial and constraint.binding and not family.conditions
     by_slopes = (decided and is_second_order(family)) or slopes is not None
-    return Spring() if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
+    many = family.domain.dimension > WIDE_LIFT_UP_TO
+    return Spring(sites_by_slopes=many) if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
+
+
+def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:
+    """The usual network behind another lift; a small one where nothing of that goes through the manifold, which then
+    makes no more than a constant that moves with μ."""
+    bent = any(not isinstance(part, Affine) and getattr(part, "is_bent", True) for part in parts_of(lift).parts)
+    return replace(usual, lift=lift) if bent else replace(usual, lift=lift, width=16, depth=2)
 
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
@@ -92,17 +107,15 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
         return Architecture()
     if family.domain.time_horizon is not None:
         return Architecture(
-            lift_width=32,
+            Dense(32, bias=1.0, clocks=fastest_rate(family)) + Affine(4),
             width=64,
             depth=4,
             generator_width=16,
             activation=Sin(),
-            lift_bias=1.0,
-            clocks=fastest_rate(family),
             linear_lift=True,
         )
     lift_width = 512 if needs_wide_lift(family) else 256 if family.domain.dimension <= NATURAL_EXACT_UP_TO else 64
-    return Architecture(lift_width=lift_width, width=64, depth=3, generator_width=32, lift_bias=1.0)
+    return Architecture(Dense(lift_width, bias=1.0) + Affine(4), width=64, depth=3, generator_width=32)
 
 
 def fastest_rate(family: Family) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
+from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.solving.preparation import first_state
@@ -34,7 +35,7 @@ class Stepper:
 
     def __init__(self, modulation: str, dimension: int):
         family = problem(dimension)
-        architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
+        architecture = Architecture(Dense(128), modulation=MODULATIONS[modulation])
         settings = Settings.choose(family, estimator=Coordinates(16), optimiser=Adam(), architecture=architecture)
         self.state = first_state(family, settings)
         self.program = Program.trace(self.state, settings.optimiser)

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram, Rademacher
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
-from prism.objective.residuals import residual
+from prism.objective.residuals import place_of, residual
 from prism.problem.family import Family
-from prism.problem.terms import draw_directions, place_at, sample_pair
+from prism.problem.terms import draw_directions, sample_pair
 from prism.shapes import Key
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, offsets, panels, styles
 from prism.studies.trials import Measurement, Measurements, Study, Tell, Trial, problem
@@ -77,7 +77,7 @@ def noise(model: Model, family: Family, estimator: Estimator) -> dict[str, objec
     def look(model: Model):
         def at(key: Key):
             (x, mu), directions = sample_pair(family, key), child(key, Purpose.DIRECTIONS)
-            place = place_at(family, x, mu, model.lift.weight)
+            place = place_of(model, family, x, mu)
             one = lambda chosen, k: residual(model, family, draw_directions(family, chosen, place, k), x, mu)
             estimates = jax.lax.map(lambda k: one(estimator, k), items(directions, DRAWS))
             exact = draw_directions(family, Gram(), place, directions)

@@ -19,6 +19,7 @@ from prism.studies.trials import (
     averaged,
     changed,
     errors_in,
+    without_affine,
 )
 
 
@@ -29,7 +30,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
         family = over_beta.problem(seed=seed)
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
-            trial = Trial(name, changed(family, seed, modulation=modulation, affine=0))
+            trial = Trial(name, changed(family, seed, modulation=modulation, lift=without_affine(family)))
             report = trial.run(family, over_beta.budget(full)).report()
             labels = {"modulation": name, "d": family.domain.dimension, "seed": seed}
             measurements.append({**labels, **errors_in(report)})

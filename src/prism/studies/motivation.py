@@ -11,7 +11,18 @@ from matplotlib.figure import Figure
 from prism.networks.modulation import CONCAT, FILM, NONE, ModulationSettings
 from prism.problem.family import Family
 from prism.studies import over_beta
-from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged, changed
+from prism.studies.trials import (
+    SEEDS,
+    Measurement,
+    Measurements,
+    Study,
+    TableRow,
+    Tell,
+    Trial,
+    averaged,
+    changed,
+    without_affine,
+)
 
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
 SHARED = {"PRISM": FILM, "concat": CONCAT}
@@ -29,7 +40,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 
 def trial(name: str, modulation: ModulationSettings, family: Family, seed: int) -> Trial:
     """A method: the default settings without the affine part, and how β enters."""
-    return Trial(name, changed(family, seed, modulation=modulation, affine=0))
+    return Trial(name, changed(family, seed, modulation=modulation, lift=without_affine(family)))
 
 
 def _methods(seed: int, full: bool) -> list[Measurement]:

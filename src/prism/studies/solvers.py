@@ -4,11 +4,15 @@ Twelve seconds of steps each, and one compilation for the three seeds of a varia
 idle cores. On a busy machine there are fewer steps, and what converges late looks worse than it is.
 """
 
+from dataclasses import replace
+
 from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.lifts.parts import Dense, parts_of
 from prism.objective.rows import Slopes
+from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, offsets, panels, styles
 from prism.studies.trials import (
     SEEDS,
@@ -22,6 +26,7 @@ from prism.studies.trials import (
     changed,
     errors_in,
     problem,
+    without_affine,
 )
 from prism.training.loop import Budget
 from prism.training.natural.spring import Spring
@@ -34,15 +39,17 @@ SECONDS, FULL_SECONDS = 12.0, 60.0
 def trials(family: TwoBodyFamily) -> list[Trial]:
     """The default, then each change of it."""
     shaped = lambda **changes: changed(family, **changes)
+    chosen = parts_of(Settings.choose(family).architecture.lift)
+    (dense,) = chosen.of_kind(Dense)
     kernel = Spring(lift_in_kernel=True, lift_by_slopes=False)
     return [
         Trial("default"),
         Trial("lift in the kernel instead of the slope step", {"optimiser": kernel}),
         Trial("lift in the kernel beside the slope step", {"optimiser": Spring(lift_in_kernel=True)}),
         Trial("with rows of slopes", {"slopes": Slopes(1)}),
-        Trial("no affine part", shaped(affine=0)),
-        Trial("lift starts without bias", shaped(lift_bias=0.0)),
-        Trial("lift of width 64", shaped(lift_width=64)),
+        Trial("no affine part", shaped(lift=without_affine(family))),
+        Trial("lift starts without bias", shaped(lift=chosen.exchanged(Dense, replace(dense, bias=0.0)))),
+        Trial("lift of width 64", shaped(lift=chosen.exchanged(Dense, replace(dense, width=64)))),
         Trial("no momentum", {"optimiser": Spring(momentum=0.0)}),
         Trial("coordinates:16", {"estimator": Coordinates(16)}),
         Trial("coordinates:16, independent", {"estimator": Coordinates(16), "independent": True}),

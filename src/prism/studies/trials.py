@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from prism.families import SineGordon
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.lifts.parts import Affine, Parts, parts_of
 from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
 from prism.solving.runs import Outcome, execute
@@ -77,6 +78,11 @@ def problem(dimension: int, scaled: bool = False, seed: int = 0) -> TwoBodyFamil
 def changed(family: Family, seed: int = 0, **changes: Any) -> Choices:
     """The default settings but for these fields of the architecture."""
     return {"architecture": replace(Settings.choose(family).architecture, **changes), "seed": seed}
+
+
+def without_affine(family: Family) -> Parts:
+    """The default lift but for its affine part."""
+    return parts_of(Settings.choose(family).architecture.lift).exchanged(Affine, None)
 
 
 def averaged(measurements: Measurements, by: Sequence[str], columns: Sequence[str]) -> list[TableRow]:

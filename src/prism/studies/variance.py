@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from prism.derivatives.estimators import Coordinates
 from prism.families import AllenCahn, Poisson, ReactionDiffusion, SineGordon
+from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, items, stream
@@ -65,7 +66,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 
 def _begin(equation: str, modulation: str, seed: int):
     family = EQUATIONS[equation].create(DIMENSION, stream(seed, Purpose.PROBLEM))
-    architecture = Architecture(modulation=MODULATIONS[modulation], affine=0)
+    architecture = Architecture(Dense(128), modulation=MODULATIONS[modulation])
     adam = {"estimator": Coordinates(16), "optimiser": Adam()}
     settings = Settings.choose(family, **adam, architecture=architecture, seed=seed)
     return first_state(family, settings), settings

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, MODULATIONS, Terms, close, roughened, value_of
+from helpers import KEY, MODULATIONS, Terms, close, linear, roughened, value_of
 from jax.flatten_util import ravel_pytree
 
 import prism
@@ -16,7 +16,7 @@ from prism.training.natural.factored import OwnBlock, SharedBlock
 from prism.training.natural.jacobian import Jacobian, Weights, head_blocks, head_probes, plain_arrays, probed
 
 D = 4
-SIZES = Architecture(2, 3, 2, 2, 1, affine=1)
+SIZES = Architecture(linear(2, 1), 3, 2, 2, 1)
 
 
 def network(modulation) -> Model:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import CYLINDER, KEY, Terms, close, roughened
+from helpers import CYLINDER, KEY, LIFTS, SITES, Terms, close, linear, roughened
 from jax.flatten_util import ravel_pytree
 
 import prism
@@ -22,7 +22,7 @@ from prism.training.natural.linear_rows import linear_rows
 
 D = 6
 BALL = prism.Ball(D)
-NARROW = Architecture(2, 3, 2, 2, 1, affine=1)
+NARROW = Architecture(linear(2, 1), 3, 2, 2, 1)
 """Three channels leave the lift: fewer than dimensions, so that `Gram` has a space beyond their span."""
 ESTIMATORS = (
     Exact(),
@@ -70,6 +70,11 @@ class WithData(Conditioned):
 
 CONDITIONED = Conditioned(BALL, {"lap": LAPLACIAN})
 SHALLOW = replace(NARROW, depth=1)
+
+
+def lifted(lift) -> Architecture:
+    """With channels that are no linear function of x."""
+    return replace(SHALLOW, lift=lift)
 
 
 def network(domain, architecture: Architecture = NARROW) -> Model:
@@ -126,6 +131,15 @@ CASES = {
     "in time, Exact": (IN_TIME, Exact(), False, SHALLOW),
     "in time, Coordinates": (IN_TIME, Coordinates(2), False, SHALLOW),
     "in time, Gram": (IN_TIME, Gram(), False, SHALLOW),
+    "sum, crossed, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), True, lifted(LIFTS["sum"])),
+    "sites outside the span, Gram(2)": (
+        Terms(BALL, {"lap": LAPLACIAN}),
+        Gram(2, shared=False),
+        False,
+        lifted(linear(2, 1) + SITES),
+    ),
+    "nothing linear, conditions, Coordinates": (CONDITIONED, Coordinates(3), False, lifted(LIFTS["bent sites"])),
+    "sites in time, Gram": (IN_TIME, Gram(), False, lifted(prism.Dense(1) + SITES)),
 }
 
 
@@ -170,10 +184,15 @@ def compare_with_plain(objective: Objective, model: Model) -> None:
         close(found, expected, name=name)
 
 
-@pytest.mark.parametrize("estimator", [Exact(), Gram()], ids=str)
-def test_slopes_and_responses_are_the_gradients_at_a_pair(estimator):
+@pytest.mark.parametrize(
+    ("estimator", "lift"),
+    [(Exact(), NARROW.lift), (Gram(), NARROW.lift), (Gram(), LIFTS["sum"])],
+    ids=["Exact", "Gram", "sum, Gram"],
+)
+def test_slopes_and_responses_are_the_gradients_at_a_pair(estimator, lift):
     """∂r/∂x with the directions at x, and ∂r/∂z, which the bias of the lift shows: z = xW + b."""
-    objective, model = objective_of(Terms(BALL, {"lap": LAPLACIAN}), estimator), network(BALL)
+    objective = objective_of(Terms(BALL, {"lap": LAPLACIAN}), estimator)
+    model = network(BALL, replace(NARROW, lift=lift))
 
     @eqx.filter_jit
     def compare(objective, model, batch):

@@ -5,12 +5,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, Terms, roughened, value_of
+from helpers import KEY, Terms, linear, roughened, value_of
 
 import prism
 from prism.derivatives.estimators import Coordinates, Exact
 from prism.errors import InputError
 from prism.families import SineGordon
+from prism.networks.lifts.parts import Affine, Dense
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import NONE
 from prism.objective.batches import Batch, Sampling
@@ -25,7 +26,7 @@ from prism.training.program import Program
 D = 6
 BALL = prism.Ball(D)
 FAMILY = Terms(BALL, {"lap": prism.Laplacian()})
-NARROW = Architecture(2, 3, 1, 2, 1, affine=1)
+NARROW = Architecture(linear(2, 1), 3, 1, 2, 1)
 IN_KERNEL = Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
@@ -62,7 +63,7 @@ class Regression(prism.Family):
 
 def affine_model(domain) -> Model:
     """Nothing but offset and affine part: the rest of the network is zero, and stays so."""
-    architecture = Architecture(1, 1, 1, 2, 1, NONE, affine=1)
+    architecture = Architecture(linear(1, 1), 1, 1, 2, 1, NONE)
     model = Model.create(architecture, domain, Regression.parameters, KEY)
     silent = lambda m: (m.lift.weight, m.manifold.readout)
     return eqx.tree_at(silent, model, replace_fn=jnp.zeros_like)
@@ -186,7 +187,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(spring, slopes):
 def test_spring_learns_a_family():
     family = SineGordon.create(10, KEY)
     settings = Settings.choose(
-        family, architecture=Architecture(16, 8, 2, 6, 1, lift_bias=1.0), sampling=Sampling(80, 80)
+        family, architecture=Architecture(Dense(16, bias=1.0) + Affine(4), 8, 2, 6, 1), sampling=Sampling(80, 80)
     )
     start = first_state(family, settings)
     state, _ = Program.trace(start, settings.optimiser)(start, 300, 300.0)

@@ -1,6 +1,6 @@
 """The lift's block of the Jacobian, from the gradients by what leaves the lift and the directions of every frame."""
 
-import dataclasses
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -8,38 +8,43 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Directions, Spanned, Sparse
 from prism.derivatives.estimators import Mixture
-from prism.networks.lift import Lifted
+from prism.networks.lifts.lift import Lifted
+from prism.networks.model import Model
 from prism.objective.batches import Pair, Pairs
+from prism.objective.residuals import place_of
 from prism.problem.family import Family
-from prism.problem.terms import Frame, frames, place_at
+from prism.problem.terms import Frame, frames
 from prism.training.natural.factored import Block, OwnBlock, SharedBlock, SparseBlock
 
+DirectionsAt = Callable[[Pair], Directions]
 
-def lift_blocks(
-    pairs: Pairs, gradients: Lifted, family: Family, weight: Float[Array, "coordinates width"]
-) -> list[Block]:
+
+def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -> list[Block]:
     """The rows ∂r_n/∂W of every pair: Σ over the point and the directions v of  v ⊗ (gradient by v W)."""
-    on_points, coordinates, blocks = gradients.value, pairs.points.shape[1], []
-    for number, (frame, gradient) in enumerate(zip(frames(family), gradients.firsts, strict=True)):
-        at = lambda pair, n=number, f=frame: _directions(family, f, n, pair, weight)
+    linear, coordinates = model.lift.linear, pairs.points.shape[1]
+    on_points, blocks = gradients.value[:, :linear], []
+    if linear == 0:
+        return []
+    for number, (frame, by_frame) in enumerate(zip(frames(family), gradients.frames, strict=True)):
+        gradient = by_frame.lower[0][..., :linear]
+        at = lambda pair, n=number, f=frame: _directions(family, f, n, pair, model)
         draw, fixed = pairs.draws[number], frame.leader.fixed
         if fixed and isinstance(draw, Mixture) and family.constraint().radial:
-            to_points, block = _spanned_block(pairs.points, gradient, at(pairs.first()), draw.mix)
-            on_points = on_points + to_points
+            to_points, spanned = _spanned_blocks(pairs, gradient, at, draw.mix, bool(model.lift.groups))
+            on_points, blocks = on_points + to_points, [*blocks, *spanned]
         elif fixed and pairs.shared[number] and not isinstance(draw, Mixture):
-            block = SharedBlock(at(pairs.first()).dense(coordinates), gradient)
+            blocks.append(SharedBlock(at(pairs.first()).dense(coordinates), gradient))
         else:
-            block = _own_block(pairs, at, gradient, coordinates)
-        blocks.append(block)
+            blocks.append(_own_block(pairs, at, gradient, coordinates))
     return [OwnBlock(pairs.points[:, None], on_points[:, None]), *blocks]
 
 
-def _directions(family: Family, frame: Frame, number: int, pair: Pair, weight: Array) -> Directions:
+def _directions(family: Family, frame: Frame, number: int, pair: Pair, model: Model) -> Directions:
     """The directions of a frame at one pair."""
-    return frame.leader.decompose(pair.draws[number], place_at(family, pair.x, pair.mu, weight)).directions
+    return frame.leader.decompose(pair.draws[number], place_of(model, family, pair.x, pair.mu)).directions
 
 
-def _own_block(pairs: Pairs, at, gradient: Float[Array, "N a width"], coordinates: int) -> Block:
+def _own_block(pairs: Pairs, at: DirectionsAt, gradient: Float[Array, "N a width"], coordinates: int) -> Block:
     """Directions that every pair has for itself."""
     directions = pairs.vmap(at)
     if isinstance(directions, Sparse):
@@ -47,20 +52,29 @@ def _own_block(pairs: Pairs, at, gradient: Float[Array, "N a width"], coordinate
     return OwnBlock(jax.vmap(lambda own: own.dense(coordinates))(directions), gradient)
 
 
-def _spanned_block(
-    points: Float[Array, "N coordinates"], gradient: Float[Array, "N n_and_2 width"], directions: Directions, mix: Array
-) -> tuple[Float[Array, "N width"], SharedBlock]:
-    """The block of a lift's own span, and what it adds to the gradients of the points.
+def _spanned_blocks(
+    pairs: Pairs, gradient: Float[Array, "N n_and_2 width"], at: DirectionsAt, mix: Array, in_chunks: bool
+) -> tuple[Float[Array, "N width"], list[Block]]:
+    """The blocks of a lift's own span, and what it adds to the gradients of the points.
 
-    e = (x − Q Qᵀx)/|y⊥| is written in the point and the basis, which are there already. Under a radial constraint
-    nothing changes along f.
+    e = (x − Q Qᵀx)/|y⊥| is written in the point and the basis, which are there already: the part of it that all pairs
+    share, and the part that is each one's own. Under a radial constraint nothing changes along f.
     """
-    assert isinstance(directions, Spanned)
-    spanned = directions
-    at = lambda x: dataclasses.replace(spanned, y=x[: spanned.y.shape[0]])
-    along, distance = jax.vmap(lambda x: (at(x).along, at(x).distance))(points)
-    to_point = gradient[:, -2] / jnp.maximum(distance, 1e-30)[:, None]
+
+    def spanned(pair: Pair) -> Spanned:
+        directions = at(pair)
+        assert isinstance(directions, Spanned)
+        return directions
+
+    parts = lambda pair: (spanned(pair).along, spanned(pair).inverse_distance, spanned(pair).own.T)
+    along, inverse_distance, own = pairs.map(parts) if in_chunks else pairs.vmap(parts)
+    to_point = gradient[:, -2] * inverse_distance[:, None]
     mixing = "ak,nah->nkh" if mix.ndim == 2 else "nak,nah->nkh"
     on_basis = jnp.einsum(mixing, mix, gradient[:, :-2]) - along[:, :, None] * to_point[:, None]
-    basis = jnp.pad(spanned.basis().T, ((0, 0), (0, points.shape[1] - spanned.y.shape[0])))
-    return to_point, SharedBlock(basis, on_basis)
+    shared, coordinates = spanned(pairs.first()), pairs.points.shape[1]
+    linear = shared.lift.shape[1]
+    padded = lambda rows: jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, coordinates - rows.shape[-1])])
+    blocks: list[Block] = [SharedBlock(padded((shared.lift @ shared.inverse).T), on_basis[:, :linear])]
+    if own.shape[1]:
+        blocks.append(OwnBlock(padded(own), on_basis[:, linear:]))
+    return to_point, blocks

@@ -6,13 +6,14 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from prism.networks.lift import Lifted
+from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
 from prism.numerics.chunks import map_chunks
 from prism.objective.batches import Batch, Pair, Pairs
+from prism.objective.residuals import asked_of_lift, place_of
 from prism.objective.rows import Objective
 from prism.problem.conditions import Condition, Target
-from prism.problem.terms import decompositions, place_at
+from prism.problem.terms import decompositions
 from prism.shapes import Point, Scalar
 from prism.training.natural.factored import OwnBlock
 from prism.training.natural.jacobian import Jacobian, head_blocks, head_probes, plain_arrays, probed
@@ -27,10 +28,12 @@ class LinearRows(eqx.Module):
 
     values: Float[Array, "M"]
     jacobian: Jacobian
-    responses: Float[Array, "N width"]
-    """∂r_n/∂z_n of the N pairs, z what leaves the lift."""
+    responses: Float[Array, "N linear"]
+    """∂r_n/∂z_n of the N pairs, z the linear channels of the lift."""
     slopes: Float[Array, "N coordinates"]
     """∂r_n/∂x_n of the N pairs."""
+    by_lifted: Lifted
+    """The derivatives of the N pairs by all that leaves the lift."""
 
     @property
     def pair_count(self) -> int:
@@ -50,7 +53,7 @@ class LinearRows(eqx.Module):
     def above(self, values: Float[Array, "_"], jacobian: Jacobian) -> "LinearRows":
         """With more rows below."""
         both = jnp.concatenate([self.values, values])
-        return LinearRows(both, self.jacobian.above(jacobian), self.responses, self.slopes)
+        return LinearRows(both, self.jacobian.above(jacobian), self.responses, self.slopes, self.by_lifted)
 
 
 def linear_rows(objective: Objective, model: Model, batch: Batch) -> LinearRows:
@@ -77,9 +80,9 @@ def _equation_rows(objective: Objective, model: Model, pairs: Pairs) -> LinearRo
         return r, ravel_pytree(row)[0], head_row, lifted, slope
 
     values, plain, head_rows, lifted, slopes = pairs.map(one)
-    blocks = lift_blocks(pairs, lifted, objective.family, model.lift.weight)
+    blocks = lift_blocks(pairs, lifted, objective.family, model)
     jacobian = Jacobian(plain, head_blocks(model, pairs.parameters, head_rows), blocks)
-    return LinearRows(values, jacobian, lifted.value, slopes)
+    return LinearRows(values, jacobian, lifted.value[:, : model.lift.linear], slopes, lifted)
 
 
 def _condition_rows(
@@ -87,7 +90,8 @@ def _condition_rows(
 ) -> tuple[Float[Array, "_"], Jacobian]:
     """√(N/N_c) times the rows of a condition: the sum of squares stays N times the loss."""
     arrays, factor = plain_arrays(model), (pair_count / condition.points) ** 0.5
-    probe = (head_probes(model), jnp.zeros_like(model.lift.bias))
+    linear = model.lift.linear
+    probe = (head_probes(model), jnp.zeros(model.lift.width, model.lift.bias.dtype))
 
     def one(target: Target) -> tuple[Scalar, Array, list[Array], Array]:
         def value(weights: Model, added: tuple[list[Array], Array]) -> Scalar:
@@ -98,8 +102,8 @@ def _condition_rows(
         return miss, ravel_pytree(row)[0], head_row, lifted
 
     values, plain, head_rows, lifted = map_chunks(one, targets, targets.x.shape[1])
-    block = OwnBlock(targets.x[:, None], lifted[:, None])
-    return values, Jacobian(plain, head_blocks(model, targets.mu, head_rows), [block])
+    block = OwnBlock(targets.x[:, None], lifted[:, None, :linear])
+    return values, Jacobian(plain, head_blocks(model, targets.mu, head_rows), [block] if linear else [])
 
 
 def _slope_rows(objective: Objective, model: Model, pairs: Pairs) -> tuple[Float[Array, "_"], Jacobian]:
@@ -125,5 +129,5 @@ def _slope_rows(objective: Objective, model: Model, pairs: Pairs) -> tuple[Float
 
 def _lifted(objective: Objective, model: Model, pair: Pair) -> Lifted:
     family = objective.family
-    decomposed = decompositions(family, pair.draws, place_at(family, pair.x, pair.mu, model.lift.weight))
-    return model.lift.lifted(pair.x, [one.directions for one in decomposed])
+    place = place_of(model, family, pair.x, pair.mu)
+    return model.lifted(pair.x, pair.mu, asked_of_lift(family, decompositions(family, pair.draws, place)))

@@ -17,6 +17,7 @@ with the same p for every coordinate i, so all d least-squares problems share on
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
@@ -26,12 +27,15 @@ from prism.numerics.damped_systems import damped_solution
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
-from prism.training.natural.jacobian import Jacobian, Weights
+from prism.training.natural.jacobian import Jacobian, Weights, plain_arrays
 from prism.training.natural.linear_rows import LinearRows, linear_rows
+from prism.training.natural.site_steps import own_sites, site_steps, with_coefficients
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 10
 """Every so many steps, and every second one among the first, a step sees the batch of the one before and judges it."""
+SITE_DAMPING = 1e-3
+"""λ of the places' least-squares problems, relative to the mean diagonal of all."""
 MOST_DAMPING = 1e3
 """Above this a larger damping changes nothing but the length of a step."""
 
@@ -73,6 +77,9 @@ class Spring(Optimiser[SpringState]):
     lift_rate: float = eqx.field(static=True, default=0.5)
     """η of the lift's step by slopes: the most it can be. It falls to a quarter after a step that made the slopes
     larger, and rises again by half after one that did not."""
+    sites_by_slopes: bool = eqx.field(static=True, default=False)
+    """Whether coefficients that belong to places move by the residual's slopes too, beside the kernel: where they are
+    more than the residuals of a run."""
     lift_damping: float = eqx.field(static=True, default=1e-4)
     """λ of the lift's step by slopes, relative to the mean diagonal of P Pᵀ."""
 
@@ -120,6 +127,11 @@ class Spring(Optimiser[SpringState]):
         if self.lift_by_slopes:
             lift = change.lift - decay * state.lift_rate * self._slope_step(rows)
             change = eqx.tree_at(lambda c: c.lift, change, lift)
+        if self.sites_by_slopes and own_sites(model):
+            steps = site_steps(model, batch.pairs(), rows.by_lifted, rows.slopes, SITE_DAMPING)
+            moved = with_coefficients(jax.tree.map(jnp.zeros_like, plain_arrays(model)), steps)
+            plain = change.plain + decay * state.lift_rate * ravel_pytree(moved)[0]
+            change = eqx.tree_at(lambda c: c.plain, change, plain)
         after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(rows.values * target) / rows.pair_count
         finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))

@@ -1,0 +1,113 @@
+"""Lifts as they are typed:  dense:256+affine:4+sites:2:features=8:shared."""
+
+from dataclasses import fields
+
+from prism.errors import InputError
+from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Places, Sites
+from prism.problem.family import Family
+from prism.problem.structure import Kind, find_structure
+from prism.solving.lift_choice import groups_of
+
+LIFTS = {
+    "dense:H": "H channels z = x W + b",
+    "affine:K": "K channels z = x W + b that skip the nonlinearity: the slope b(μ)·x",
+    "norm": "|x|²",
+    "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
+    "sites:W:shared": "the same coefficients everywhere: translation-invariant, or exchangeable for sites:1:shared",
+    "sites:W:found": "over the groups of coordinates that interact in the equation (see `prism structure`)",
+    "auto": "what the equation tells, the usual lift and sites of neighbours, each tried; the best goes on",
+}
+AUTO = "auto"
+NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
+    "dense": (Dense, ("width",)),
+    "affine": (Affine, ("channels",)),
+    "norm": (Norm, ()),
+    "sites": (Sites, ("window",)),
+}
+"""Each part's name, and what the numbers behind it are."""
+FLAGS = ("shared", "periodic", "bent")
+FOUND = "found"
+FLOATS = ("bias", "clocks")
+INTEGERS = ("features", "channels", "hidden")
+
+
+def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
+    """The parts, with the groups of those that are to be found in the equation.
+
+    A dense part starts as that of the default lift does, where nothing else is said.
+    """
+    parts: list[Part] = []
+    for piece in text.split("+"):
+        name, *rest = piece.split(":")
+        if name not in NAMES:
+            raise InputError(f"--lift {text}: unknown part {name!r}; choose {', '.join(NAMES)}, joined by +")
+        part = _parse_part(text, piece, name, [word for word in rest if word != FOUND], default)
+        if FOUND in rest:
+            if not isinstance(part, Sites):
+                raise InputError(f"--lift {text}: only sites have groups to be found; write sites:2:found")
+            part = part.with_groups(found_groups(text, part, family, seed))
+        parts.append(part)
+    return Parts(tuple(parts))
+
+
+def found_groups(text: str, part: Sites, family: Family, seed: int) -> Places:
+    """The pairs of coordinates that interact in the equation."""
+    if part.window != 2:
+        raise InputError(f"--lift {text}: pairs are what is found in an equation; write sites:2:found")
+    structure = find_structure(family, seed)
+    if structure.kind not in (Kind.PAIRS, Kind.CHAIN) or structure.probed < structure.dimension:
+        raise InputError(
+            f"--lift {text}: no pairs to take, for {structure.describe()[0]} ({structure.describe()[1]}); "
+            "see `prism structure`"
+        )
+    return groups_of(structure)
+
+
+def _parse_part(text: str, piece: str, name: str, words: list[str], default: Parts) -> Part:
+    kind, numbers = NAMES[name]
+    given: dict[str, object] = {}
+    if kind is Dense and (usual := default.of_kind(Dense)):
+        given = {"bias": usual[0].bias, "clocks": usual[0].clocks}
+    known = {field.name for field in fields(kind)}  # pyright: ignore[reportArgumentType]
+    for place, word in enumerate(words):
+        key, equals, value = word.partition("=")
+        if not equals and place < len(numbers):
+            key, value = numbers[place], word
+        if key in FLAGS and not equals and key in known:
+            given[key] = True
+        elif key in known and key in (*INTEGERS, *numbers) and value.isdecimal():
+            given[key] = int(value)
+        elif key in known and key in FLOATS:
+            given[key] = _number(text, value)
+        else:
+            raise InputError(f"--lift {text}: {piece!r} has {word!r}, which means nothing there; see `prism list`")
+    if len(words) < len(numbers):
+        raise InputError(f"--lift {text}: {name} needs a number, such as {_example(name)}")
+    return kind(**given)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _number(text: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"--lift {text}: {value!r} is no number") from None
+
+
+def _example(name: str) -> str:
+    return {"dense": "dense:256", "affine": "affine:4", "sites": "sites:2"}[name]
+
+
+def lift_text(parts: Parts) -> str:
+    """How a lift is typed, everything said; the groups of sites are those that are found."""
+    return "+".join(_part_text(part) for part in parts.parts)
+
+
+def _part_text(part: Part) -> str:
+    name, numbers = next((name, numbers) for name, (kind, numbers) in NAMES.items() if type(part) is kind)
+    words = [name, *[str(getattr(part, number)) for number in numbers]]
+    known = {field.name: field.default for field in fields(part)}  # pyright: ignore[reportArgumentType]
+    for key in (*INTEGERS, *FLOATS):
+        if key in known and key not in numbers and getattr(part, key) != known[key]:
+            words.append(f"{key}={getattr(part, key)}")
+    words += [key for key in FLAGS if getattr(part, key, False)]
+    return ":".join([*words, *([FOUND] if getattr(part, "groups", None) else [])])

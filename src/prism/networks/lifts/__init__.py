@@ -1,0 +1,1 @@
+"""The lift: the one place where the dimension appears, a sum of channel groups."""

@@ -1,0 +1,68 @@
+"""Channels of a lift that are no linear function of x: what each tells the rest of the network."""
+
+import abc
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+from prism.derivatives.directions import Decomposition
+from prism.networks.lifts.parts import Part
+from prism.networks.modulation import Modulation
+from prism.shapes import Hidden, Point
+
+
+class Along(eqx.Module):
+    """What is asked of a lift for one frame: Taylor coefficients up to `order` along these directions, the last of them
+    summed over directions where `collapsed`."""
+
+    decomposition: Decomposition
+    order: int = eqx.field(static=True)
+    collapsed: bool = eqx.field(static=True)
+
+    @property
+    def has_top(self) -> bool:
+        """Whether the last coefficient is needed as a sum alone; the first is always kept for each direction."""
+        return self.collapsed and self.order > 1
+
+
+class Coefficients(eqx.Module):
+    """c_1, c_2, ... of each direction, and the collapsed coefficient beyond them where there is one."""
+
+    lower: tuple[Float[Array, "n channels"], ...]
+    top: Float[Array, "channels"] | None
+
+
+class Group(eqx.Module):
+    """Some channels of a lift as a nonlinear function of x."""
+
+    part: eqx.AbstractVar[Part]
+    """What was asked for."""
+
+    @property
+    @abc.abstractmethod
+    def bent(self) -> bool:
+        """Whether its channels go through the manifold; else they are read out."""
+
+    @property
+    @abc.abstractmethod
+    def channels(self) -> int:
+        """How many numbers it adds to z."""
+
+    @property
+    @abc.abstractmethod
+    def modulated(self) -> tuple[int, ...]:
+        """The widths of its own layers that μ scales and shifts; none where it knows no μ."""
+
+    @abc.abstractmethod
+    def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
+        """Its channels at a point."""
+
+    @abc.abstractmethod
+    def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
+        """Their Taylor coefficients."""
+
+    def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
+        """∂z/∂x."""
+        return jax.jacrev(lambda moved: self(moved, modulations))(x).T

@@ -1,0 +1,137 @@
+"""What a lift is made of, as it is asked for:  Dense(256) + Affine(4) + Sites(2).
+
+| part | its channels | carries |
+|---|---|---|
+| Dense(h) | x W + b | h directions of space |
+| Affine(k) | the same, past the nonlinearity, read out by q(μ) | the slope b(μ)·x |
+| Norm() | Σ_i w_i x_i² | radial solutions |
+| Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
+"""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from prism.errors import InputError
+
+Kind = TypeVar("Kind", bound="Part")
+Places = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a lift; parts are added."""
+
+    def __add__(self, other: "Part | Parts") -> "Parts":
+        return Parts((self,)) + other
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Several parts of one lift."""
+
+    parts: tuple[Part, ...]
+
+    def __post_init__(self):
+        if len(self.of_kind(Dense)) > 1 or len(self.of_kind(Affine)) > 1:
+            raise InputError("a lift has one dense and one affine part at most; add their channels")
+
+    def __add__(self, other: "Part | Parts") -> "Parts":
+        return Parts(self.parts + parts_of(other).parts)
+
+    def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Those of one kind."""
+        return tuple(part for part in self.parts if isinstance(part, kind))
+
+    def exchanged(self, kind: type[Part], new: Part | None) -> "Parts":
+        """With another part in the place of those of one kind, or with none of them."""
+        kept = tuple(part for part in self.parts if not isinstance(part, kind))
+        return Parts(kept if new is None else (new, *kept))
+
+
+@dataclass(frozen=True)
+class Dense(Part):
+    """`width` channels z = x W + b. First biases have the deviation `bias`: away from zero the activation bends, and
+    curvature can be learned. With `clocks`, the deviation of the first weights of time (the last coordinate), a quarter
+    of the channels begins as z = c t, without space, and the others begin without time."""
+
+    width: int = 128
+    bias: float = 0.0
+    clocks: float | None = None
+
+    def __post_init__(self):
+        _check_count("width of a dense lift", self.width)
+
+
+@dataclass(frozen=True)
+class Affine(Part):
+    """`channels` z = x W + b that skip the nonlinearity and are read out by q(μ)."""
+
+    channels: int = 4
+
+    def __post_init__(self):
+        _check_count("number of affine channels", self.channels)
+
+
+@dataclass(frozen=True)
+class Norm(Part):
+    """One channel Σ_i w_i x_i², in units of its spread over the domain; w_i = 1 unless `weights` are given, one for
+    each space coordinate (0 leaves a coordinate out)."""
+
+    weights: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Sites(Part):
+    """`channels` z_c = Σ_i A_ic · (φ(x_i, ..., x_{i+w−1}; μ) − φ(0; μ)) over all places i.
+
+    φ is one small network for all places: the `window` coordinates of a place (and time, where there is one) through
+    `hidden` tanh to `features` sines, each layer scaled and shifted by μ. A has coefficients of its own for every place
+    or, where `shared`, the same for all: then z is translation-invariant for windows, exchangeable for single
+    coordinates. Places are windows of neighbours (around the end where `periodic`), or the `groups` of coordinates that
+    are given. Channels that are `bent` go through the manifold; others are read out, each with a factor that μ decides.
+    """
+
+    window: int = 2
+    features: int = 4
+    channels: int = 1
+    shared: bool = False
+    periodic: bool = False
+    groups: Places | None = None
+    bent: bool | None = None
+    """None: bent where shared."""
+    hidden: int = 32
+    steepness: tuple[float, float] = (0.06, 0.6)
+    """The first weights' deviations, from the smoothest hidden value to the steepest, in units of one over the spread
+    of a coordinate."""
+
+    def __post_init__(self):
+        counts = {
+            "window of sites": self.window,
+            "features of sites": self.features,
+            "channels of sites": self.channels,
+        }
+        for name, count in {**counts, "hidden values of sites": self.hidden}.items():
+            _check_count(name, count)
+        if self.groups is not None:
+            if not self.groups or any(len(place) != self.window for place in self.groups):
+                raise InputError(f"groups of sites: give at least one, each of {self.window} coordinates (the window)")
+            if self.periodic:
+                raise InputError("periodic sites are windows of neighbours; leave out groups or periodic")
+
+    @property
+    def is_bent(self) -> bool:
+        return self.shared if self.bent is None else self.bent
+
+    def with_groups(self, groups: Places) -> "Sites":
+        """The same over these places."""
+        return replace(self, groups=groups)
+
+
+def parts_of(lift: Part | Parts) -> Parts:
+    """A single part as a sum of one."""
+    return Parts((lift,)) if isinstance(lift, Part) else lift
+
+
+def _check_count(name: str, count: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"the {name} is {count!r}; give a whole number of 1 or more")

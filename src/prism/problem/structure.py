@@ -1,0 +1,205 @@
+"""Which coordinates interact, read off the equation itself before any training.
+
+The residual of N = 0 holds the source, the coefficients and what the constraint prescribes. Where its mixed second
+derivative ∂²r/∂x_i∂x_j is large, coordinates i and j interact; where r does not change when x is turned or its
+coordinates exchanged, no two of them differ. A factor such as 1 − |x|² adds x gᵀ + g xᵀ to the matrix of second
+derivatives, which is taken off by projecting x out. All in double precision, at a few random points and parameters.
+"""
+
+import enum
+from dataclasses import dataclass, field
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from prism.derivatives.directions import Gradients
+from prism.derivatives.estimators import Exact, Gram
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.problem.family import Family
+from prism.problem.terms import constant_residual, draw_directions, place_at, sample_pair
+from prism.shapes import Key, Parameter, Point, Scalar
+
+POINTS, FEW_POINTS = 16, 2
+ALL_POINTS_UP_TO, ALL_ROWS_UP_TO, WHOLE_MATRIX_UP_TO = 2_000, 10_000, 1_000
+"""Dimensions up to which all points are looked at, all coordinates probed, and the whole matrix kept."""
+SAMPLED_ROWS = 256
+PARTNERS = 8
+"""Of a coordinate: as many of its largest mixed derivatives are kept."""
+STANDS_OUT, GROWTH = 4.0, 0.3
+"""How many times the background a mixed derivative is that counts, among 100 coordinates; with more there are larger
+ones by chance."""
+SAME = 1e-8
+"""Relative change of r that is rounding."""
+WIDEST = 4
+"""Coordinates of the widest window that counts as a chain."""
+
+
+class Kind(enum.Enum):
+    """What a structure is."""
+
+    NORM = "norm"
+    EXCHANGEABLE = "exchangeable"
+    CHAIN = "chain"
+    PAIRS = "pairs"
+    SUM = "sum over coordinates"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What the equation tells of how its coordinates interact."""
+
+    kind: Kind
+    dimension: int
+    probed: int
+    """Coordinates whose mixed derivatives were looked at."""
+    window: int = 1
+    """Of a chain: how far interacting coordinates lie apart, plus one."""
+    periodic: bool = False
+    invariant: bool = False
+    """Of a chain: whether it is the same everywhere."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Those that interact, the smaller coordinate first."""
+    contrast: float | None = None
+    """The median mixed derivative of the pairs over that of all others."""
+    matrix: Float[np.ndarray, "d d"] | None = field(default=None, repr=False, compare=False)
+    """Root mean squares of the mixed derivatives, where they are few enough to keep."""
+
+    def describe(self) -> list[str]:
+        """For a reader."""
+        probed = "all coordinates" if self.probed == self.dimension else f"{self.probed:,} of its coordinates"
+        found = {
+            Kind.NORM: "depends on |x| alone",
+            Kind.EXCHANGEABLE: "does not change when coordinates are exchanged",
+            Kind.CHAIN: f"couples neighbours, in windows of {self.window}",
+            Kind.PAIRS: f"couples {len(self.pairs):,} pairs of coordinates that are no neighbours",
+            Kind.SUM: "is a sum over coordinates: no two interact",
+            Kind.NONE: "shows no structure: every coordinate interacts with every other, or nothing depends on x",
+        }[self.kind]
+        contrast = [] if self.contrast is None else [f"they stand out by a factor of {self.contrast:,.3g}"]
+        extra = [
+            text
+            for text, there in (("around the end", self.periodic), ("everywhere the same", self.invariant))
+            if there
+        ]
+        return [f"the equation {found}" + "".join(f", {text}" for text in extra), f"probed: {probed}", *contrast]
+
+
+def find_structure(family: Family, seed: int = 0) -> Structure:
+    """Look at the residual of N = 0 of a family, the user's own too: `prism.find_structure(MyFamily(...))`."""
+    with jax.enable_x64(True):
+        widen = lambda leaf: jnp.asarray(leaf, float) if eqx.is_inexact_array(leaf) else leaf
+        return _found(jax.tree.map(widen, family), stream(seed, Purpose.CHECK))
+
+
+def _found(family: Family, key: Key) -> Structure:
+    dimension = family.domain.dimension
+    count = POINTS if dimension <= ALL_POINTS_UP_TO else FEW_POINTS
+    points, parameters = jax.vmap(lambda k: sample_pair(family, k))(items(key, count))
+    residual = partial(_residual, family, child(key, Purpose.DIRECTIONS))
+    nothing = Structure(Kind.NONE, dimension, 0)
+    values = jax.lax.map(lambda pair: residual(*pair), (points, parameters))
+    size = float(jnp.max(jnp.abs(values)))
+    if not np.isfinite(size) or size == 0.0 or dimension < 2:
+        return nothing
+    change = lambda moved: float(jnp.max(jnp.abs(jax.lax.map(lambda p: residual(*p), (moved, parameters)) - values)))
+    if change(_turned(points, dimension, child(key, Purpose.ORIENTATION))) < SAME * size:
+        return Structure(Kind.NORM, dimension, dimension)
+    order = jax.random.permutation(child(key, Purpose.VECTORS), dimension)
+    if change(points.at[:, :dimension].set(points[:, order])) < SAME * size:
+        return Structure(Kind.EXCHANGEABLE, dimension, dimension)
+    rows = np.arange(dimension)
+    if dimension > ALL_ROWS_UP_TO:
+        chosen = jax.random.permutation(child(key, Purpose.QUERIES), dimension)[:SAMPLED_ROWS]
+        rows = np.sort(np.asarray(chosen))
+    invariant = change(points.at[:, :dimension].set(jnp.roll(points[:, :dimension], 1, axis=1))) < SAME * size
+    probe = _probe(family, residual, points, parameters, jnp.asarray(rows))
+    return _classified(dimension, rows, probe, invariant)
+
+
+def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
+    """r of N = 0."""
+    place = place_at(family, x, mu, Gradients.unknown(x.shape[0], 1))
+    estimator = Gram() if all(term.isotropic_order in (2, None) for term in family.terms.values()) else Exact()
+    return constant_residual(family, draw_directions(family, estimator, place, key), x, mu, jnp.zeros(()))
+
+
+def _turned(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:
+    """The points reflected at a random plane through the origin of space."""
+    normal = jax.random.normal(key, (dimension,))
+    space = points[:, :dimension]
+    turned = space - 2.0 * jnp.outer(space @ normal, normal) / jnp.sum(normal**2)
+    return points.at[:, :dimension].set(turned)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """Of each probed coordinate: its own second derivative, its largest mixed ones, and their median; in root mean
+    squares over points."""
+
+    own: Float[np.ndarray, "rows"]
+    largest: Float[np.ndarray, "rows k"]
+    partners: Int[np.ndarray, "rows k"]
+    medians: Float[np.ndarray, "rows"]
+    matrix: Float[np.ndarray, "rows d"] | None
+
+
+def _probe(family: Family, residual, points: Array, parameters: Array, rows: Int[Array, "rows"]) -> _Probe:
+    """Second derivatives of r with each of these coordinates, without what a factor that knows |x| adds to them."""
+    dimension, coordinates = family.domain.dimension, family.domain.coordinates
+    keep = dimension <= WHOLE_MATRIX_UP_TO
+    count = min(PARTNERS, dimension - 1)
+
+    def one(row: Int[Array, ""]) -> tuple[Array, ...]:
+        def at(x: Point, mu: Parameter) -> Point:
+            """P H P e_row, P the projection orthogonal to x in space."""
+            radial = jnp.where(jnp.arange(coordinates) < dimension, x, 0.0)
+            radial = radial / jnp.maximum(jnp.linalg.norm(radial), 1e-300)
+            direction = jnp.zeros(coordinates).at[row].set(1.0) - radial[row] * radial
+            second = jax.jvp(lambda y: jax.grad(residual)(y, mu), (x,), (direction,))[1]
+            return (second - jnp.dot(radial, second) * radial)[:dimension]
+
+        squares = jnp.mean(jax.vmap(at)(points, parameters) ** 2, axis=0)
+        sizes = jnp.sqrt(squares)
+        others = sizes.at[row].set(0.0)
+        largest, partners = jax.lax.top_k(others, count)
+        return sizes[row], largest, partners, jnp.median(others), sizes if keep else jnp.zeros(0)
+
+    batch = max(1, min(64, 2_000_000 // (coordinates * points.shape[0])))
+    compute = jax.jit(lambda r: jax.lax.map(one, r, batch_size=batch))
+    own, largest, partners, medians, matrix = (np.asarray(part) for part in compute(rows))
+    return _Probe(own, largest, partners, medians, matrix if keep else None)
+
+
+def _classified(dimension: int, rows: np.ndarray, probe: _Probe, invariant: bool) -> Structure:
+    """A chain where all that stands out are neighbours, pairs where they are others, a sum where there are none."""
+    scale = max(float(probe.own.max()), float(probe.largest.max()))
+    middle = max(float(np.median(probe.medians)), SAME * scale)
+    medians = np.full(dimension, middle)
+    medians[rows] = probe.medians
+    background = np.maximum(probe.medians[:, None] * medians[probe.partners] / middle, SAME * scale)
+    stands_out = STANDS_OUT * max(1.0, dimension / 100) ** GROWTH
+    outstanding = probe.largest > stands_out * background
+    found = Structure(Kind.NONE, dimension, len(rows), matrix=probe.matrix)
+    if scale == 0.0 or (outstanding.all(axis=1).mean() > 0.5 and dimension > 2 * PARTNERS):
+        return found  # more partners than were kept: everything interacts
+    if not outstanding.any():
+        alone = np.median(probe.own) > stands_out * middle
+        return found if not alone else Structure(Kind.SUM, dimension, len(rows), matrix=probe.matrix)
+    first = np.repeat(rows, outstanding.sum(axis=1))
+    second = probe.partners[outstanding]
+    apart = np.abs(first - second)
+    around = np.minimum(apart, dimension - apart)
+    contrast = float(np.median((probe.largest / background)[outstanding]))
+    pairs = tuple(sorted({(int(min(a, b)), int(max(a, b))) for a, b in zip(first, second, strict=True)}))
+    near = np.mean(around < WIDEST) > 0.95 and (dimension > 2 * WIDEST)
+    if near:
+        often = [offset for offset in range(1, WIDEST) if np.sum(around == offset) > 0.1 * len(rows)]
+        window = max(often, default=1) + 1
+        periodic = bool(np.any((apart > around) & (around < WIDEST)))
+        return Structure(Kind.CHAIN, dimension, len(rows), window, periodic, invariant, pairs, contrast, probe.matrix)
+    return Structure(Kind.PAIRS, dimension, len(rows), 2, pairs=pairs, contrast=contrast, matrix=probe.matrix)

@@ -1,0 +1,56 @@
+"""Which lift an equation suggests, and that trials decide by the held-out residual."""
+
+import pytest
+from helpers import KEY
+
+from prism.families import SineGordon
+from prism.networks.lifts.parts import Affine, Dense, Norm, Sites
+from prism.problem.structure import Kind, Structure
+from prism.solving.lift_choice import candidates, choose_lift, groups_of, suggested_lift
+from prism.solving.settings import Settings, architecture_for
+
+SUGGESTED = {
+    "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
+    "sum": (Structure(Kind.SUM, 50, 50), [Sites(1, 16)]),
+    "chain": (Structure(Kind.CHAIN, 500, 500, 3), [Sites(3, 4)]),
+    "long chain": (Structure(Kind.CHAIN, 5_000, 5_000, 2), [Sites(2, 4, hidden=16)]),
+    "pairs": (Structure(Kind.PAIRS, 4, 4, 2, pairs=((0, 2),)), [Sites(2, 16, groups=((0, 2), (1, 2), (2, 3)))]),
+}
+
+
+@pytest.mark.parametrize(("structure", "parts"), SUGGESTED.values(), ids=SUGGESTED)
+def test_what_is_suggested(structure, parts):
+    found = suggested_lift(structure)
+    assert found is not None
+    assert list(found.parts) == parts
+
+
+def test_nothing_is_suggested_without_structure():
+    assert suggested_lift(Structure(Kind.NONE, 50, 50)) is None
+    assert suggested_lift(Structure(Kind.PAIRS, 50_000, 256, 2, pairs=((0, 2),))) is None
+
+
+def test_every_coordinate_is_in_a_group():
+    groups = groups_of(Structure(Kind.PAIRS, 6, 6, 2, pairs=((1, 4),)))
+    assert {coordinate for group in groups for coordinate in group} == set(range(6))
+
+
+def test_nothing_behind_a_lift_that_is_read_out_but_a_constant():
+    usual = Settings.choose(SineGordon.create(5, KEY)).architecture
+    assert architecture_for(Sites(2) + Affine(2), usual).depth == 2
+    assert architecture_for(Sites(1, shared=True), usual).depth == usual.depth
+    assert architecture_for(Dense(8), usual).depth == usual.depth
+
+
+def test_the_smallest_held_out_residual_is_taken():
+    family = SineGordon.create(6, KEY, pairs="none")
+    settings = Settings.choose(family)
+    lifts = candidates(Structure(Kind.NORM, 6, 6), settings)
+    assert list(lifts) == ["the equation's (norm)", "usual", "neighbours"]
+    told = []
+    choice = choose_lift(family, settings, {name: lifts[name] for name in list(lifts)[::2]}, 0.5, told.append)
+    residuals = [trial.scaled_residual for trial in choice.trials]
+    assert residuals == sorted(residuals)
+    assert choice.best.name == "the equation's (norm)"
+    assert len(told) == 2
+    assert choice.describe()[-1] == "taken: the equation's (norm)"
