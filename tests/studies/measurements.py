@@ -31,6 +31,26 @@ def estimators() -> Measurements:
     ]
 
 
+def structure() -> Measurements:
+    lifts, problems = ("dense", "sites of two neighbours", "the equation's"), ("chain", "radial")
+    return [
+        {
+            "d": d,
+            "problem": problem,
+            "lift": lift,
+            "seed": seed,
+            "seconds": 7.0,
+            "steps": 30 - place,
+            "relative L2": 1e-3 * (place + 1),
+            "μ-blind": 4e-3,
+            "trivial": 3e-2,
+            "affine": 2e-2,
+            "skill": 0.05 * (seed + 1) * 2.0**place,
+        }
+        for d, problem, (place, lift), seed in itertools.product((70, 700), problems, enumerate(lifts), SEEDS)
+    ]
+
+
 def solvers() -> Measurements:
     names = ("default", "no affine part", "coordinates:16", "adam, slopes along one direction in the loss")
     return [
@@ -183,4 +203,5 @@ MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "modulation": modulation,
     "trust": trust,
     "inversion": inversion,
+    "structure": structure,
 }

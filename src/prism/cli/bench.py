@@ -27,7 +27,6 @@ from prism.studies.trials import Study, markdown
 STUDIES: dict[str, Study] = {
     "estimators": estimators.STUDY,
     "solvers": solvers.STUDY,
-    "structure": structure.STUDY,
     "motivation": motivation.STUDY,
     "sampling": sampling.STUDY,
     "transfer": transfer.STUDY,
@@ -36,6 +35,7 @@ STUDIES: dict[str, Study] = {
     "modulation": modulation.STUDY,
     "trust": trust.STUDY,
     "inversion": inversion.STUDY,
+    "structure": structure.STUDY,
 }
 
 
