@@ -1,11 +1,14 @@
 """Which lift an equation suggests, and that trials decide by the held-out residual."""
 
+from types import SimpleNamespace
+
 import pytest
 from helpers import KEY
 
 from prism.families import SineGordon
-from prism.networks.lifts.parts import Affine, Dense, Norm, Sites
+from prism.networks.lifts.parts import Affine, Dense, Norm, Sites, parts_of
 from prism.problem.structure import Kind, Structure
+from prism.solving import lift_choice
 from prism.solving.lift_choice import candidates, choose_lift, groups_of, suggested_lift
 from prism.solving.settings import Settings, architecture_for
 
@@ -42,14 +45,38 @@ def test_nothing_behind_a_lift_that_is_read_out_but_a_constant():
     assert architecture_for(Dense(8), usual).depth == usual.depth
 
 
-def test_the_smallest_held_out_residual_is_taken():
+def test_each_candidate_once():
     family = SineGordon.create(6, KEY, pairs="none")
-    settings = Settings.choose(family)
-    lifts = candidates(Structure(Kind.NORM, 6, 6), settings)
+    lifts = candidates(Structure(Kind.NORM, 6, 6), Settings.choose(family))
     assert list(lifts) == ["the equation's (norm)", "usual", "neighbours"]
-    told = []
-    choice = choose_lift(family, settings, {name: lifts[name] for name in list(lifts)[::2]}, 0.5, told.append)
-    residuals = [trial.scaled_residual for trial in choice.trials]
-    assert residuals == sorted(residuals)
-    assert len(told) == 2
-    assert choice.describe()[-1] == f"taken: {choice.best.name}"
+    assert list(candidates(Structure(Kind.NONE, 6, 6), Settings.choose(family))) == ["usual", "neighbours"]
+
+
+def test_the_smallest_held_out_residual_is_taken(monkeypatch):
+    """Whatever the order in which they are tried: the residuals are given, nothing is trained."""
+    residuals, tried, told = iter([0.3, 0.1, 0.2]), [], []
+
+    def execute(family, settings, budget, **_):
+        tried.append((settings.architecture.lift, budget.seconds_of_steps))
+        return SimpleNamespace(interrupted_by=None, steps=7, solution=SimpleNamespace(model=None, family=family))
+
+    measure = lambda *_: SimpleNamespace(scaled_residual=next(residuals))
+    monkeypatch.setattr(lift_choice, "execute", execute)
+    monkeypatch.setattr(lift_choice, "held_out_residual", measure)
+    family, lifts = (
+        SineGordon.create(6, KEY),
+        {"a": Norm() + Dense(3), "b": Dense(4) + Affine(1), "c": Norm() + Affine(1)},
+    )
+    choice = choose_lift(family, Settings.choose(family), lifts, 2.0, told.append)
+    assert [trial.name for trial in choice.trials] == ["b", "c", "a"]
+    assert tried == [(lift, 2.0) for lift in lifts.values()]
+    assert choice.best.lift == lifts["b"]
+    assert choice.describe()[-1] == "taken: b"
+    assert len(told) == 3
+
+
+def test_a_short_trial_for_real():
+    family = SineGordon.create(6, KEY, pairs="none")
+    choice = choose_lift(family, Settings.choose(family), {"norm": parts_of(Norm())}, 0.3)
+    assert choice.best.steps > 0
+    assert 0.0 < choice.best.scaled_residual < 1.0

@@ -1,5 +1,6 @@
 """Lifts as they are typed:  dense:256+affine:4+sites:2:features=8:shared."""
 
+import re
 from dataclasses import fields
 
 from prism.errors import InputError
@@ -18,6 +19,8 @@ LIFTS = {
     "auto": "what the equation tells, the usual lift and sites of neighbours, each tried; the best goes on",
 }
 AUTO = "auto"
+NARROWEST_DEFAULT = 64
+"""Channels of the narrowest lift that is taken where none is named."""
 NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "dense": (Dense, ("width",)),
     "affine": (Affine, ("channels",)),
@@ -48,6 +51,14 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
             part = part.with_groups(found_groups(text, part, family, seed))
         parts.append(part)
     return Parts(tuple(parts))
+
+
+def typed_width(text: str | None) -> int:
+    """Numbers that a lift keeps for every coordinate, at the least: known before the problem is built."""
+    if text in (None, AUTO):
+        return NARROWEST_DEFAULT
+    widths = [int(found) for found in re.findall(r"(?:dense|affine):(\d+)", text)]
+    return sum(widths)
 
 
 def found_groups(text: str, part: Sites, family: Family, seed: int) -> Places:

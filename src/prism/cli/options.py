@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict, dataclass, field, replace
 
-from prism.cli.lifts import AUTO, lift_text, parse_lift
+from prism.cli.lifts import AUTO, lift_text, parse_lift, typed_width
 from prism.cli.names import (
     FAMILIES,
     LIFT_STEPS,
@@ -89,10 +89,11 @@ class SolveOptions:
     def build_family(self) -> KnownFamily:
         kind = lookup("family", FAMILIES, self.family)
         space = parse_space(kind, self.space, self.bounds)
-        needed = 4 * self.dim
+        needed = 4 * self.dim * (1 + typed_width(self.lift))
         if needed > available_bytes():
             raise InputError(
-                f"--dim {self.dim}: a point alone needs {needed / 2**30:,.0f} GiB, more than is free; take fewer"
+                f"--dim {self.dim}: the lift alone needs {needed / 2**30:,.0f} GiB, more than is free; "
+                "take a smaller --dim or a narrower --lift"
             )
         key = stream(self.seed, Purpose.PROBLEM)
         if issubclass(kind, TwoBodyFamily):

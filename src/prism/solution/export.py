@@ -165,8 +165,7 @@ def _describe_group(group: Group) -> dict[str, object]:
     if isinstance(group, SquaredNorm):
         return {"kind": "norm", "mean": group.mean, "spread": group.spread}
     assert isinstance(group, SiteSums)
-    time = None if group.horizon is None else group.horizon
-    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": time}
+    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
 
 
 def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:

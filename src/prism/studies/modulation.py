@@ -8,19 +8,7 @@ from matplotlib.figure import Figure
 from prism.networks.modulation import MODULATIONS
 from prism.studies import over_beta
 from prism.studies.figures import PALETTE, REFERENCE, legend_below, log_ticks, panels
-from prism.studies.trials import (
-    SEEDS,
-    Measurement,
-    Measurements,
-    Study,
-    TableRow,
-    Tell,
-    Trial,
-    averaged,
-    changed,
-    errors_in,
-    without_affine,
-)
+from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged, errors_in
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -30,7 +18,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
         family = over_beta.problem(seed=seed)
         for name, modulation in MODULATIONS.items():
             tell(f"{name}, seed {seed}")
-            trial = Trial(name, changed(family, seed, modulation=modulation, lift=without_affine(family)))
+            trial = over_beta.modulated(name, modulation, family, seed)
             report = trial.run(family, over_beta.budget(full)).report()
             labels = {"modulation": name, "d": family.domain.dimension, "seed": seed}
             measurements.append({**labels, **errors_in(report)})

@@ -8,21 +8,9 @@ all. Preparation (compilation) is left out, which spares retraining most.
 import numpy as np
 from matplotlib.figure import Figure
 
-from prism.networks.modulation import CONCAT, FILM, NONE, ModulationSettings
-from prism.problem.family import Family
+from prism.networks.modulation import CONCAT, FILM, NONE
 from prism.studies import over_beta
-from prism.studies.trials import (
-    SEEDS,
-    Measurement,
-    Measurements,
-    Study,
-    TableRow,
-    Tell,
-    Trial,
-    averaged,
-    changed,
-    without_affine,
-)
+from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged
 
 BETAS = tuple(float(value) for value in np.geomspace(0.15, 8.0, 4))
 SHARED = {"PRISM": FILM, "concat": CONCAT}
@@ -38,22 +26,18 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     return measurements
 
 
-def trial(name: str, modulation: ModulationSettings, family: Family, seed: int) -> Trial:
-    """A method: the default settings without the affine part, and how β enters."""
-    return Trial(name, changed(family, seed, modulation=modulation, lift=without_affine(family)))
-
-
 def _methods(seed: int, full: bool) -> list[Measurement]:
     """Both networks in β at every β, and one for each."""
     family = over_beta.problem(seed=seed)
     measurements: list[Measurement] = []
     for name, modulation in SHARED.items():
-        one = trial(name, modulation, family, seed)
+        one = over_beta.modulated(name, modulation, family, seed)
         measurements += over_beta.measured_errors("method", one, family, over_beta.budget(full), BETAS)
     for beta in BETAS:
         alone = over_beta.problem_at(beta, seed)
         part = over_beta.budget(full, len(BETAS))
-        measurements += over_beta.measured_errors("method", trial("retrain", NONE, alone, seed), alone, part, (beta,))
+        retrained = over_beta.modulated("retrain", NONE, alone, seed)
+        measurements += over_beta.measured_errors("method", retrained, alone, part, (beta,))
     return measurements
 
 

@@ -7,12 +7,13 @@ from matplotlib.figure import Figure
 
 from prism.families import SineGordonBeta
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.modulation import ModulationSettings
 from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, ParameterSpace
 from prism.solution.evaluation import errors_at
 from prism.studies.figures import legend_below, log_ticks, panels, styles
-from prism.studies.trials import Measurement, Measurements, Trial, averaged
+from prism.studies.trials import Measurement, Measurements, Trial, averaged, changed, without_affine
 from prism.training.loop import Budget
 
 DIMENSION = 20
@@ -32,6 +33,11 @@ def problem(parameters: ParameterSpace | None = None, seed: int = 0) -> TwoBodyF
 def problem_at(beta: float, seed: int = 0) -> TwoBodyFamily:
     """The same for one β alone, as a solver for one parameter sees it."""
     return problem(LogUniform(beta=(beta * (1 - 1e-4), beta * (1 + 1e-4))), seed)
+
+
+def modulated(name: str, modulation: ModulationSettings, family: Family, seed: int) -> Trial:
+    """The default network with this modulation alone to bring μ in: no affine part."""
+    return Trial(name, changed(family, seed, modulation=modulation, lift=without_affine(family)))
 
 
 def measured_errors(

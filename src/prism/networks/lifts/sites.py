@@ -71,7 +71,7 @@ class SiteSums(Group):
 
     @staticmethod
     def create(part: Sites, domain: Domain, key: Key) -> "SiteSums":
-        """A ~ N(0, 1/places): z is of order one."""
+        """Coefficients so small that z begins well below one, whatever the number of places."""
         _check_places(part, domain.dimension)
         network_key, coefficient_key = children(key, Purpose.MANIFOLD, Purpose.WEIGHTS)
         places = len(part.groups) if part.groups else domain.dimension - (0 if part.periodic else part.window - 1)
