@@ -38,9 +38,10 @@ from prism.families import (
     SineGordonBeta,
 )
 from prism.families.two_body import TwoBodyFamily
+from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Sites
 from prism.networks.lifts.sites import SiteSums
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
@@ -212,6 +213,8 @@ LIFTS: dict[str, Part | Parts] = {
     "periodic sites": replace(SITES, shared=True, periodic=True),
     "exchangeable sites": replace(SITES, window=1, shared=True),
     "sites over groups": Affine(1) + replace(SITES, groups=((0, 3), (5, 1), (6, 5))),
+    "blocks": Affine(1) + Blocks(3, 2),
+    "curved sites": Affine(1) + replace(SITES, curved=True, steepness=(0.06, 0.6)),
     "sum": Dense(1) + Affine(1) + Norm() + SITES,
 }
 """Every part alone or beside others, small."""
@@ -273,6 +276,9 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
                 space = x[: group.dimension]
                 weights = jnp.ones(group.dimension) if part.weights is None else jnp.asarray(part.weights)
                 bent.append((jnp.sum(weights * space**2)[None] - group.mean) / group.spread)
+            case BlockChannels(part=part):
+                rows = [group.within[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
+                bent.append(x @ jnp.stack([*rows, *group.weight[group.blocks :]]) + group.bias)
             case SiteSums(part=part):
                 own = part.hidden + part.features
                 channels = sites_formula(group, x, gamma[:own], beta[:own])
@@ -282,7 +288,7 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
 
 
 def sites_formula(group: SiteSums, x, gamma, beta):
-    """Σ_i A_i·(φ(y_i; μ) − φ(0; μ)), one place after the other."""
+    """Σ_i A_i·(φ(y_i; μ) − φ(0; μ)), one place after the other; without its tangent at 0 where curved."""
     part, network, d = group.part, group.network, group.dimension
     last = d if part.periodic else d - part.window + 1
     places = part.groups or [[(i + k) % d for k in range(part.window)] for i in range(last)]
@@ -294,7 +300,8 @@ def sites_formula(group: SiteSums, x, gamma, beta):
 
     def at(place, coefficients):
         y = jnp.stack([*[(x[place[k]] - group.centre) / group.unit for k in range(part.window)], *time])
-        return (phi(y) - phi(jnp.zeros(y.shape))) @ coefficients
+        value, tangent = jax.jvp(phi, (jnp.zeros(y.shape),), (y,))
+        return (phi(y) - value - (tangent if part.curved else 0.0)) @ coefficients
 
     of_place = None if part.shared else 0
     return jnp.sum(jax.vmap(at, (0, of_place))(jnp.asarray(places), group.coefficients), axis=0)

@@ -63,6 +63,7 @@ from .problem.structure import (
 )
 from .networks.lifts.parts import (
     Affine as Affine,
+    Blocks as Blocks,
     Dense as Dense,
     Norm as Norm,
     Sites as Sites,

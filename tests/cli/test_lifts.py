@@ -9,7 +9,7 @@ from helpers import FAMILIES, KEY, name_of
 from prism.cli.lifts import LIFTS, lift_text, parse_lift
 from prism.errors import InputError
 from prism.families import SineGordon
-from prism.networks.lifts.parts import Affine, Dense, Norm, Parts, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Sites, parts_of
 from prism.solving.settings import Settings
 
 FAMILY = SineGordon.create(4, KEY)
@@ -29,6 +29,9 @@ TYPED = {
     "sites:1:shared+norm": Sites(1, shared=True) + Norm(),
     "sites:2:shared:periodic": Sites(2, shared=True, periodic=True),
     "sites:2+sites:3": Sites(2) + Sites(3),
+    "affine:4+sites:2:curved": Affine(4) + Sites(2, curved=True),
+    "blocks:3:8": Blocks(3, 8),
+    "blocks:3:8:bias=0.5+affine:2": Blocks(3, 8, 0.5) + Affine(2),
     "dense:8:bias=0.1234567890123": Dense(8, bias=0.1234567890123, clocks=30.0),
 }
 
@@ -46,10 +49,13 @@ def test_the_usual_lift_can_be_typed(family):
 
 
 REFUSED = {
-    "": "unknown part ''; choose dense, affine, norm, sites, joined by +",
+    "": "unknown part ''; choose dense, affine, blocks, norm, sites, joined by +",
     "fourier:8": "unknown part 'fourier'",
     "dense:8+": "unknown part ''",
     "dense": "dense needs a number, such as dense:256",
+    "blocks:3": "blocks needs two numbers, such as blocks:100:64",
+    "blocks:0:8": "the size of a block is 0",
+    "dense:8:bias=nan": "'nan' is no number",
     "affine": "affine needs a number, such as affine:4",
     "sites": "sites needs a number, such as sites:2",
     "dense:wide": "'dense:wide' has 'wide', which means nothing there; see `prism list`",

@@ -25,7 +25,6 @@ from helpers import (
 from prism.derivatives.directions import Decomposition, Dense
 from prism.derivatives.estimators import Coordinates, Exact, Gram, Rademacher
 from prism.derivatives.operators import Directional, GradientNormSquared, Laplacian, Partial, WeightedTrace
-from prism.networks.lifts import sites
 from prism.problem.constraints import HardConstraint
 from prism.problem.domains import Ball, TimeCylinder
 
@@ -136,12 +135,6 @@ def test_the_frozen_basis_of_gram_changes_no_derivative(lift):
     check_slopes(lift)
 
 
-def test_nor_does_it_where_directions_are_many(monkeypatch):
-    """Then sites take the gradient of z once."""
-    monkeypatch.setattr(sites, "FEW_DIRECTIONS", 0)
-    check_slopes(LIFTS["bent sites"])
-
-
 def uneven_factor(x, mu):
     return 1.0 + jnp.sin(mu.mu1 * (x[0] - 2.0 * x[3]))
 
@@ -170,8 +163,6 @@ RANDOM = {
 
 
 @pytest.mark.parametrize(("name", "family", "estimator"), RANDOM.values(), ids=RANDOM)
-def test_random_estimates_are_right_in_the_mean(name, family, estimator, monkeypatch):
-    if family.terms is LAPLACIAN:
-        monkeypatch.setattr(sites, "FEW_DIRECTIONS", 0)
+def test_random_estimates_are_right_in_the_mean(name, family, estimator):
     formula = uneven_formula if isinstance(family, Uneven) else solution_formula
     check_mean(family, estimator, KEYS, oracles(family, formula, LIFTS[name], 1), LIFTS[name], depth=1)

@@ -16,7 +16,7 @@ SUGGESTED = {
     "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
     "sum": (Structure(Kind.SUM, 50, 50), [Sites(1, 16)]),
     "chain": (Structure(Kind.CHAIN, 500, 500, 3), [Sites(3, 4)]),
-    "long chain": (Structure(Kind.CHAIN, 5_000, 5_000, 2), [Sites(2, 4, hidden=16)]),
+    "long chain": (Structure(Kind.CHAIN, 5_000, 5_000, 2), [Affine(4), Sites(2, 4, curved=True, hidden=16)]),
     "pairs": (Structure(Kind.PAIRS, 4, 4, 2, pairs=((0, 2),)), [Sites(2, 16, groups=((0, 2), (1, 2), (2, 3)))]),
 }
 

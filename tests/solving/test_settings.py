@@ -35,7 +35,7 @@ SLOPES, KERNEL = prism.Spring(), prism.Spring(lift_in_kernel=True, lift_by_slope
 @pytest.mark.parametrize(
     ("family", "optimiser", "estimator"),
     [
-        (Terms(prism.Ball(10_000), LAPLACIAN), prism.Spring(sites_by_slopes=True), prism.Gram()),
+        (Terms(prism.Ball(10_000), LAPLACIAN), prism.Spring(), prism.Gram()),
         (Terms(prism.Ball(1000), LAPLACIAN), SLOPES, prism.Gram(16)),
         (Terms(prism.Ball(1000), TRACE), SLOPES, prism.Gram(16)),
         (Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}), KERNEL, prism.Coordinates(16)),

@@ -1,10 +1,11 @@
 """Lifts as they are typed:  dense:256+affine:4+sites:2:features=8:shared."""
 
+import math
 import re
 from dataclasses import fields
 
 from prism.errors import InputError
-from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Places, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Places, Sites
 from prism.problem.family import Family
 from prism.problem.structure import Kind, find_structure
 from prism.solving.lift_choice import groups_of
@@ -12,6 +13,7 @@ from prism.solving.lift_choice import groups_of
 LIFTS = {
     "dense:H": "H channels z = x W + b",
     "affine:K": "K channels z = x W + b that skip the nonlinearity: the slope b(μ)·x",
+    "blocks:B:H": "H channels z = x W + b whose matrix is shared by blocks of B coordinates",
     "norm": "|x|²",
     "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
     "sites:W:shared": "the same coefficients everywhere: translation-invariant, or exchangeable for sites:1:shared",
@@ -24,11 +26,12 @@ NARROWEST_DEFAULT = 64
 NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "dense": (Dense, ("width",)),
     "affine": (Affine, ("channels",)),
+    "blocks": (Blocks, ("size", "width")),
     "norm": (Norm, ()),
     "sites": (Sites, ("window",)),
 }
 """Each part's name, and what the numbers behind it are."""
-FLAGS = ("shared", "periodic", "bent")
+FLAGS = ("shared", "periodic", "bent", "curved")
 FOUND = "found"
 FLOATS = ("bias", "clocks")
 INTEGERS = ("features", "channels", "hidden")
@@ -93,19 +96,23 @@ def _parse_part(text: str, piece: str, name: str, words: list[str], default: Par
         else:
             raise InputError(f"--lift {text}: {piece!r} has {word!r}, which means nothing there; see `prism list`")
     if len(words) < len(numbers):
-        raise InputError(f"--lift {text}: {name} needs a number, such as {_example(name)}")
+        needed = "a number" if len(numbers) == 1 else "two numbers"
+        raise InputError(f"--lift {text}: {name} needs {needed}, such as {_example(name)}")
     return kind(**given)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def _number(text: str, value: str) -> float:
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise InputError(f"--lift {text}: {value!r} is no number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"--lift {text}: {value!r} is no number")
+    return number
 
 
 def _example(name: str) -> str:
-    return {"dense": "dense:256", "affine": "affine:4", "sites": "sites:2"}[name]
+    return {"dense": "dense:256", "affine": "affine:4", "blocks": "blocks:100:64", "sites": "sites:2"}[name]
 
 
 def lift_text(parts: Parts) -> str:

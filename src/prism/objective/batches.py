@@ -77,8 +77,9 @@ class Pairs(eqx.Module):
     def __len__(self) -> int:
         return self.points.shape[0]
 
-    def map(self, function: Callable[[Pair], Result]) -> Result:
-        """The function of every pair, in chunks so that memory is bounded."""
+    def map(self, function: Callable[[Pair], Result], workspace: int | None = None) -> Result:
+        """The function of every pair, in chunks so that memory is bounded where one holds so many numbers (unless
+        given, its coordinates)."""
         own = tuple(None if shared else draw for draw, shared in zip(self.draws, self.shared, strict=True))
 
         def one(sample: tuple[Point, Parameter, Any, Key]) -> Result:
@@ -87,7 +88,7 @@ class Pairs(eqx.Module):
             return function(Pair(x, mu, tuple(common if shared else alone for common, alone, shared in both), key))
 
         samples = (self.points, self.parameters, own, self.keys)
-        return map_chunks(one, samples, self.points.shape[1])
+        return map_chunks(one, samples, workspace or self.points.shape[1])
 
     def vmap(self, function: Callable[[Pair], Result]) -> Result:
         """The function of every pair at once."""

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 
 from prism.errors import PrismError, UnusableOutput
 from prism.files import outputs, storage
+from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Group
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
@@ -116,7 +117,7 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
         ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
         ("network", model, (Model,)),
         ("lift", model.lift, (Lift,)),
-        *[("lift's part", group, (SquaredNorm, SiteSums)) for group in model.lift.groups],
+        *[("lift's part", group, (BlockChannels, SquaredNorm, SiteSums)) for group in model.lift.groups],
         ("manifold", model.manifold, (Manifold,)),
         ("generator", model.generator, (HyperGenerator,)),
     )
@@ -164,13 +165,18 @@ def _describe_group(group: Group) -> dict[str, object]:
     """What `export_numpy` needs to know of channels that are not linear, beside their arrays."""
     if isinstance(group, SquaredNorm):
         return {"kind": "norm", "mean": group.mean, "spread": group.spread}
+    if isinstance(group, BlockChannels):
+        return {"kind": "blocks", "dimension": group.dimension}
     assert isinstance(group, SiteSums)
-    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
+    curved = group.part.curved
+    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon, "curved": curved}
 
 
 def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
     if isinstance(group, SquaredNorm):
         return {"diagonal": group.diagonal(coordinates)}
+    if isinstance(group, BlockChannels):
+        return {"within": group.within, "weight": group.weight, "bias": group.bias}
     assert isinstance(group, SiteSums)
     network = group.network
     return {

@@ -35,6 +35,7 @@ ACTIVATIONS = {
 }
 
 GROUP_ARRAYS = {
+    "blocks": ("within", "weight", "bias"),
     "norm": ("diagonal",),
     "sites": ("places", "first", "first_bias", "second", "second_bias", "coefficients"),
 }
@@ -129,12 +130,21 @@ class Solution:
             if group["kind"] == "norm":
                 channels.append(((x * x) @ own["diagonal"][:, None] - group["mean"]) / group["spread"])
                 continue
+            if group["kind"] == "blocks":
+                channels.append(self._pooled(x, group["dimension"], own) @ own["weight"] + own["bias"])
+                continue
             channels.append(self._sites(x, embedding, group, own, layer))
             layer += 2
         return np.concatenate(channels, axis=1)
 
+    def _pooled(self, x: np.ndarray, space: int, own: dict) -> np.ndarray:
+        """Σ_j w_j x_{iB+j} of every block, and time as it is."""
+        size = len(own["within"])
+        blocks = np.pad(x[:, :space], ((0, 0), (0, -space % size))).reshape(len(x), -1, size) @ own["within"]
+        return np.concatenate([blocks, x[:, space:]], axis=1)
+
     def _sites(self, x: np.ndarray, embedding: np.ndarray, group: dict, own: dict, layer: int) -> np.ndarray:
-        """Σ_i A_i · (φ(y_i; μ) − φ(0; μ)), one row of points after the other."""
+        """Σ_i A_i · (φ(y_i; μ) − φ(0; μ)), without y_i·∇φ(0; μ) where curved, one row of points after the other."""
         places = own["places"].astype(int)
         embedding = np.broadcast_to(embedding, (len(x), embedding.shape[1]))
 
@@ -149,6 +159,8 @@ class Solution:
                 time = 2.0 * point[-1] / group["horizon"] - 1.0
                 y = np.concatenate([y, np.full((len(y), 1), time)], axis=1)
             found = features(y, one) - features(np.zeros((1, y.shape[1])), one)
+            if group["curved"]:
+                found = found - y @ self._slope_at_origin(one, own, layer)
             rows.append(
                 np.sum(
                     np.tensordot(found, own["coefficients"], 1)
@@ -158,6 +170,14 @@ class Solution:
                 )
             )
         return np.asarray(rows)
+
+    def _slope_at_origin(self, one: np.ndarray, own: dict, layer: int) -> np.ndarray:
+        """∇φ(0; μ)."""
+        unshifted = lambda z, number: self._modulated(z, one, number) - self._modulated(np.zeros_like(z), one, number)
+        h = np.tanh(self._modulated(own["first_bias"], one, layer))
+        value = self._modulated(h @ own["second"] + own["second_bias"], one, layer + 1)
+        hidden = unshifted(own["first"], layer) * (1.0 - h * h)
+        return unshifted(hidden @ own["second"], layer + 1) * np.cos(value)
 
 
 def read(directory: str | Path) -> Solution:

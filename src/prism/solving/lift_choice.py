@@ -9,7 +9,7 @@ No exact solution is needed. Nothing is assumed in silence: the table of the tri
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from prism.networks.lifts.parts import Norm, Parts, Places, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Sites, parts_of
 from prism.numerics.keys import Purpose, child, stream
 from prism.problem.family import Family
 from prism.problem.structure import Kind, Structure
@@ -21,6 +21,11 @@ from prism.training.loop import Budget
 MANY_FEATURES_UP_TO, MANY_HIDDEN_UP_TO = 300, 2_000
 """Dimensions up to which sites have 16 features, and 32 hidden values. Each feature of a place is an unknown, of which
 a batch says little where there are many; each hidden value is computed at every place."""
+IN_KERNEL_UP_TO = 2_000
+"""Dimensions up to which all coefficients of places can be learned from residuals alone. Beyond, only those of curved
+sites, which follow slopes."""
+AFFINE_BEYOND = 20_000
+"""Dimensions beyond which an affine lift alone is worth a trial: curvature fades against slopes as 1/√d."""
 
 
 def suggested_lift(structure: Structure) -> Parts | None:
@@ -32,20 +37,34 @@ def suggested_lift(structure: Structure) -> Parts | None:
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
         case Kind.SUM:
-            return parts_of(own(1))
+            return _whole(own(1))
         case Kind.CHAIN if structure.invariant:
             return parts_of(Sites(structure.window, features=8, channels=4, shared=True, periodic=True))
         case Kind.CHAIN:
-            return parts_of(replace(own(structure.window), periodic=structure.periodic))
+            return _whole(replace(own(structure.window), periodic=structure.periodic))
         case Kind.PAIRS if structure.probed == structure.dimension:
-            return parts_of(own(2).with_groups(groups_of(structure)))
+            return _whole(own(2).with_groups(groups_of(structure)))
     return None
 
 
 def usual_sites(window: int, dimension: int) -> Sites:
-    """Sites whose places have coefficients of their own."""
+    """Sites whose places have coefficients of their own: curved ones where these are too many for residuals alone."""
     features = 16 if dimension <= MANY_FEATURES_UP_TO else 4
-    return Sites(window, features, hidden=32 if dimension <= MANY_HIDDEN_UP_TO else 16)
+    hidden = 32 if dimension <= MANY_HIDDEN_UP_TO else 16
+    return Sites(window, features, curved=dimension > IN_KERNEL_UP_TO, hidden=hidden)
+
+
+def _whole(sites: Sites) -> Parts:
+    """Curved sites have no slope, and an affine part beside them."""
+    return Affine() + sites if sites.curved else parts_of(sites)
+
+
+def _curved(lift: Parts | None) -> Parts | None:
+    """The same with curved sites, of no more features than slopes decide; None where that is nothing new."""
+    if lift is None or not any(sites.curved is sites.shared is False for sites in lift.of_kind(Sites)):
+        return None
+    (sites,) = lift.of_kind(Sites)
+    return Affine() + replace(sites, features=4, curved=True)
 
 
 def groups_of(structure: Structure) -> Places:
@@ -85,16 +104,27 @@ class LiftChoice:
 
 
 def candidates(structure: Structure, settings: Settings) -> dict[str, Parts]:
-    """What the equation suggests, the usual lift, and sites of neighbours, each once."""
-    usual = parts_of(settings.architecture.lift)
-    suggested = suggested_lift(structure)
-    windows = parts_of(usual_sites(min(2, structure.dimension), structure.dimension))
-    named = {f"the equation's ({structure.kind.value})": suggested, "usual": usual, "neighbours": windows}
+    """What the equation suggests, with all of its places and as curvature beside an affine part, the usual lift, and
+    sites of neighbours, each once; in many dimensions the affine part alone."""
+    dimension, suggested, kind = structure.dimension, suggested_lift(structure), structure.kind.value
+    named = {
+        f"the equation's ({kind})": suggested,
+        f"the equation's ({kind}), curved": _curved(suggested),
+        "usual": parts_of(settings.architecture.lift),
+        "neighbours": _whole(usual_sites(min(2, dimension), dimension)),
+        "affine": parts_of(Affine()) if dimension > AFFINE_BEYOND else None,
+    }
     different: dict[str, Parts] = {}
     for name, parts in named.items():
-        if parts is not None and parts not in different.values():
+        if parts is None or parts in different.values():
+            continue
+        if settings.optimiser.moves_followers or not _follows_slopes(parts):
             different[name] = parts
     return different
+
+
+def _follows_slopes(lift: Parts) -> bool:
+    return any(sites.follows_slopes for sites in lift.of_kind(Sites))
 
 
 def choose_lift(

@@ -15,7 +15,6 @@ from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
     NATURAL_EXACT_UP_TO,
-    WIDE_LIFT_UP_TO,
     is_second_order,
     needs_wide_lift,
     suited_estimator,
@@ -88,8 +87,7 @@ def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
     constraint = family.constraint()
     decided = constraint.radial and constraint.binding and not family.conditions
     by_slopes = (decided and is_second_order(family)) or slopes is not None
-    many = family.domain.dimension > WIDE_LIFT_UP_TO
-    return Spring(sites_by_slopes=many) if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
+    return Spring() if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
 def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:

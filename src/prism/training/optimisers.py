@@ -35,6 +35,11 @@ class Optimiser(eqx.Module, Generic[State]):
     """How its steps are compiled."""
     rate: eqx.AbstractVar[float]
 
+    @property
+    def moves_followers(self) -> bool:
+        """Whether it moves weights of a lift that follow the residual's slopes (`Group.by_slopes`)."""
+        return True
+
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
         """The number of the batch that a step sees: its own, unless it is to see an earlier one again."""
         return step

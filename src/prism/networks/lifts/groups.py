@@ -1,4 +1,4 @@
-"""Channels of a lift that are no linear function of x: what each tells the rest of the network."""
+"""Channels of a lift beside those of its own matrix: what each group of them tells the rest of the network."""
 
 import abc
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Coefficients(eqx.Module):
 
 
 class Group(eqx.Module):
-    """Some channels of a lift as a nonlinear function of x."""
+    """Some channels of a lift as a function of x."""
 
     part: eqx.AbstractVar[Part]
     """What was asked for."""
@@ -55,6 +55,22 @@ class Group(eqx.Module):
     def modulated(self) -> tuple[int, ...]:
         """The widths of its own layers that μ scales and shifts; none where it knows no μ."""
 
+    @property
+    @abc.abstractmethod
+    def workspace(self) -> int:
+        """How many numbers derivatives at one point hold at once."""
+
+    @property
+    def by_slopes(self) -> tuple[str, ...]:
+        """The names of its weights that follow the residual's slopes where the optimiser takes these: as many as
+        coordinates, and no rows of a Jacobian are made for them."""
+        return ()
+
+    @property
+    def matrix(self) -> Float[Array, "coordinates channels"] | None:
+        """W where its channels are linear, x W + b; None elsewhere."""
+        return None
+
     @abc.abstractmethod
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         """Its channels at a point."""
@@ -62,6 +78,12 @@ class Group(eqx.Module):
     @abc.abstractmethod
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
         """Their Taylor coefficients."""
+
+    def lifted(
+        self, x: Point, modulations: Sequence[Modulation], frames: Sequence[Along]
+    ) -> tuple[Hidden, list[Coefficients]]:
+        """Its channels, and their Taylor coefficients for each frame."""
+        return self(x, modulations), [self.along(x, modulations, along) for along in frames]
 
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
         """∂z/∂x."""

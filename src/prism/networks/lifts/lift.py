@@ -1,6 +1,6 @@
 """The lift  x ↦ z, the first map and the only place where the dimension appears.
 
-Its first channels are linear, z = x W + b; behind them stand those of its groups (`groups.py`), which are not.
+Its first channels are linear, z = x W + b; behind them stand those of its groups (`groups.py`).
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Gradients
+from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Along, Coefficients, Group
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Dense, Norm, Parts, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Sites
 from prism.networks.lifts.sites import SiteSums
 from prism.networks.modulation import Modulation
 from prism.numerics.keys import Purpose, child, item
@@ -47,6 +48,8 @@ class Lift(eqx.Module):
         for number, part in enumerate(parts.parts):
             if isinstance(part, Norm):
                 groups.append(SquaredNorm.create(part, domain))
+            if isinstance(part, Blocks):
+                groups.append(BlockChannels.create(part, domain, item(key, number)))
             if isinstance(part, Sites):
                 groups.append(SiteSums.create(part, domain, item(key, number)))
         return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)), tuple(groups), affine)
@@ -74,6 +77,11 @@ class Lift(eqx.Module):
         return self.bias.shape[0]
 
     @property
+    def workspace(self) -> int:
+        """How many numbers derivatives at one point hold at once, where they grow with the dimension."""
+        return self.weight.shape[0] + sum(group.workspace for group in self.groups)
+
+    @property
     def modulated(self) -> tuple[int, ...]:
         """The widths of layers of its own that μ scales and shifts."""
         return tuple(width for group in self.groups for width in group.modulated)
@@ -99,13 +107,18 @@ class Lift(eqx.Module):
         return chosen[0] if len(chosen) == 1 else jnp.concatenate(chosen, axis=-1)
 
     def __call__(self, x: Point, modulations: Sequence[Modulation] = ()) -> Hidden:
-        linear = x @ self.weight + self.bias
-        others = [group(x, own) for group, own in self._with_modulations(modulations)]
-        return jnp.concatenate([linear, *others]) if others else linear
+        return self.lifted(x, modulations, ()).value
 
     def lifted(self, x: Point, modulations: Sequence[Modulation], frames: Sequence[Along]) -> Lifted:
         """The point, and what leaves the lift along the directions of each frame."""
-        return Lifted(self(x, modulations), tuple(self._along(x, modulations, along) for along in frames))
+        linear = x @ self.weight + self.bias
+        firsts = [along.decomposition.directions.through(self.weight) for along in frames]
+        if not self.groups:
+            return Lifted(linear, tuple(Coefficients((first,), None) for first in firsts))
+        found = [group.lifted(x, own, frames) for group, own in self._with_modulations(modulations)]
+        value = jnp.concatenate([linear, *[z for z, _ in found]])
+        others = [[coefficients[number] for _, coefficients in found] for number in range(len(frames))]
+        return Lifted(value, tuple(self._beside(first, own) for first, own in zip(firsts, others, strict=True)))
 
     def span_width(self, read_out: bool) -> int:
         """The channels of which `gradients` tells."""
@@ -118,17 +131,16 @@ class Lift(eqx.Module):
 
     def gradients(self, x: Point, modulations: Sequence[Modulation], read_out: bool) -> Gradients:
         """Those in x of all channels, or of all but groups that are read out."""
-        none = jnp.zeros((x.shape[0], 0), x.dtype)
-        pairs = self._with_modulations(modulations)
-        own = [group.jacobian(x, own) for group, own in pairs if group.bent or self._all_spanned(read_out)]
-        return Gradients(self.weight, jnp.concatenate([none, *own], axis=1))
+        linear, own = [self.weight], [jnp.zeros((x.shape[0], 0), x.dtype)]
+        for group, modulation in self._with_modulations(modulations):
+            if group.matrix is not None:
+                linear.append(group.matrix)
+            elif group.bent or self._all_spanned(read_out):
+                own.append(group.jacobian(x, modulation))
+        return Gradients(jnp.concatenate(linear, axis=1), jnp.concatenate(own, axis=1))
 
-    def _along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
-        """A linear channel has no coefficient beyond the first: without groups none are written out."""
-        first = along.decomposition.directions.through(self.weight)
-        if not self.groups:
-            return Coefficients((first,), None)
-        others = [group.along(x, own, along) for group, own in self._with_modulations(modulations)]
+    def _beside(self, first: Float[Array, "n linear"], others: Sequence[Coefficients]) -> Coefficients:
+        """The coefficients of the groups beside those of the linear channels, which have none beyond the first."""
         zero = jnp.zeros_like(first)
         lower = [
             jnp.concatenate([zero if k else first, *[other.lower[k] for other in others]], axis=1)

@@ -46,6 +46,10 @@ class SquaredNorm(Group):
     def modulated(self) -> tuple[int, ...]:
         return ()
 
+    @property
+    def workspace(self) -> int:
+        return self.dimension
+
     def diagonal(self, coordinates: int) -> Point:
         """w, with nothing for time."""
         given = self.part.weights

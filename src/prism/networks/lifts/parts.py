@@ -4,6 +4,7 @@
 |---|---|---|
 | Dense(h) | x W + b | h directions of space |
 | Affine(k) | the same, past the nonlinearity, read out by q(μ) | the slope b(μ)·x |
+| Blocks(B, h) | the same with W[iB+j] = w_j V[i] | as h, with a B-th of the weights |
 | Norm() | Σ_i w_i x_i² | radial solutions |
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
@@ -73,6 +74,20 @@ class Affine(Part):
 
 
 @dataclass(frozen=True)
+class Blocks(Part):
+    """`width` channels z = x W + b with W[iB+j] = w_j V[i]: coordinates in blocks of `size` share one w. It has a
+    B-th of a dense part's weights, and carries slopes alone that are the same in every block up to a factor."""
+
+    size: int = 100
+    width: int = 64
+    bias: float = 1.0
+
+    def __post_init__(self):
+        _check_count("size of a block", self.size)
+        _check_count("width of a lift in blocks", self.width)
+
+
+@dataclass(frozen=True)
 class Norm(Part):
     """One channel Σ_i w_i x_i², in units of its spread over the domain; w_i = 1 unless `weights` are given, one for
     each space coordinate (0 leaves a coordinate out)."""
@@ -99,10 +114,13 @@ class Sites(Part):
     groups: Places | None = None
     bent: bool | None = None
     """None: bent where shared."""
+    curved: bool = False
+    """Whether φ goes without its slope at the origin too, and begins nearly quadratic. Then it adds curvature alone: an
+    affine part beside it has the slope for itself. Coefficients of its places follow the slopes of the residual."""
     hidden: int = 32
-    steepness: tuple[float, float] = (0.06, 0.6)
+    steepness: tuple[float, float] | None = None
     """The first weights' deviations, from the smoothest hidden value to the steepest, in units of one over the spread
-    of a coordinate."""
+    of a coordinate. None: 0.06 to 0.6, and 0.005 to 0.05 where curved."""
 
     def __post_init__(self):
         counts = {
@@ -121,6 +139,15 @@ class Sites(Part):
     @property
     def is_bent(self) -> bool:
         return self.shared if self.bent is None else self.bent
+
+    @property
+    def steepness_range(self) -> tuple[float, float]:
+        return self.steepness or ((0.005, 0.05) if self.curved else (0.06, 0.6))
+
+    @property
+    def follows_slopes(self) -> bool:
+        """Whether its coefficients are as many as places, and move by the slopes of the residual."""
+        return self.curved and not self.shared
 
     def with_groups(self, groups: Places) -> "Sites":
         """The same over these places."""

@@ -1,8 +1,9 @@
 """Sums over places of a small network of a few coordinates:  z_c = Σ_i A_ic · (φ(y_i; μ) − φ(0; μ)).
 
 y_i are the coordinates of place i, in units of their spread, and time where there is one. A direction of few
-coordinates meets few places, and only those are looked at. Without φ(0; μ) every change of A would move the constant
-part of the network by a sum over all places.
+coordinates meets few places, and only those are looked at. Without φ(0; μ) taken off, every change of A would move the
+constant part of the network by a sum over all places; where φ is `curved`, y_i·∇φ(0; μ) is taken off for the same
+reason, so that it moves no slope.
 """
 
 from collections.abc import Sequence
@@ -23,13 +24,11 @@ from prism.numerics.keys import Purpose, children
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
 
-FEW_DIRECTIONS = 8
-"""Up to so many directions that meet every place are followed one by one; of more, the gradient of z is taken once."""
 Inputs = Float[Array, "places inputs"]
 
 
 class LocalNetwork(eqx.Module):
-    """φ: tanh, then sines, each layer scaled and shifted by μ."""
+    """The weights of φ: tanh, then sines, each layer scaled and shifted by μ."""
 
     first: Float[Array, "inputs hidden"]
     first_bias: Float[Array, "hidden"]
@@ -41,7 +40,7 @@ class LocalNetwork(eqx.Module):
         """First weights from smooth to steep, and biases that put every sine at its own phase."""
         purposes = (Purpose.WEIGHTS, Purpose.LIFT_BIAS, Purpose.READOUT, Purpose.SHIFT_HEAD)
         first_key, bias_key, second_key, phase_key = children(key, *purposes)
-        steepness = jnp.geomspace(*part.steepness, part.hidden)
+        steepness = jnp.geomspace(*part.steepness_range, part.hidden)
         return LocalNetwork(
             steepness[None] * jax.random.normal(first_key, (inputs, part.hidden)),
             jax.random.normal(bias_key, (part.hidden,)),
@@ -49,13 +48,68 @@ class LocalNetwork(eqx.Module):
             jax.random.normal(phase_key, (part.features,)),
         )
 
-    def __call__(self, jet: Jet, modulations: Sequence[Modulation]) -> Jet:
-        """The jet of φ from that of y."""
-        first, second = (modulation.for_rows() for modulation in modulations)
-        jet = jet.map_linear(lambda y: y @ self.first).shift(self.first_bias[None])
-        jet = Tanh().push(first.push(jet))
-        jet = jet.map_linear(lambda h: h @ self.second).shift(self.second_bias[None])
-        return Sin().push(second.push(jet))
+    def at(self, modulations: Sequence[Modulation], curved: bool) -> "LocalFunction":
+        """φ(·; μ) without its value at the origin, or without its tangent there.
+
+        Scaled and shifted hidden values are those of other weights.
+        """
+        first, first_bias = _scaled_and_shifted(self.first, self.first_bias, modulations[0])
+        second, second_bias = _scaled_and_shifted(self.second, self.second_bias, modulations[1])
+        t = jnp.tanh(first_bias)
+        origin = t @ second + second_bias
+        slope = first @ ((1.0 - t * t)[:, None] * second) * jnp.cos(origin)[None] if curved else None
+        return LocalFunction(first, first_bias, second, second_bias, jnp.sin(origin), slope)
+
+
+class LocalFunction(eqx.Module):
+    """sin(tanh(y W + b) W' + b') − offset [− y · slope]."""
+
+    first: Float[Array, "inputs hidden"]
+    first_bias: Float[Array, "hidden"]
+    second: Float[Array, "hidden features"]
+    second_bias: Float[Array, "features"]
+    offset: Float[Array, "features"]
+    slope: Float[Array, "inputs features"] | None
+
+    def __call__(self, jet: Jet) -> Jet:
+        """Its jet from that of y."""
+        hidden = Tanh().push(jet.map_linear(lambda y: y @ self.first).shift(self.first_bias[None]))
+        sines = Sin().push(hidden.map_linear(lambda h: h @ self.second).shift(self.second_bias[None]))
+        if self.slope is not None:
+            slope = self.slope
+            sines = sines + jet.map_linear(lambda y: -y @ slope)
+        return sines.shift(-self.offset[None])
+
+    def within(self, inputs: Float[Array, "inputs places"], tangents: Float[Array, "m inputs"]) -> "Within":
+        """The same to second order along directions that all places share, written out: three arrays of the size of all
+        hidden values, where a jet has as many as directions and two."""
+        along, second = tangents @ self.first, self.second.T
+        t = jnp.tanh(self.first.T @ inputs + self.first_bias[:, None])
+        slope = 1.0 - t * t
+        values = second @ t + self.second_bias[:, None]
+        firsts = jax.vmap(lambda z: (second * z[None]) @ slope)(along)
+        bend = -(second * jnp.sum(along * along, axis=0)[None]) @ (t * slope)
+        sine, cosine = jnp.sin(values), jnp.cos(values)
+        half_laplacian = cosine * bend - 0.5 * sine * jnp.sum(firsts * firsts, axis=0)
+        value, first = sine - self.offset[:, None], cosine[None] * firsts
+        if self.slope is not None:
+            value, first = value - self.slope.T @ inputs, first - (tangents @ self.slope)[:, :, None]
+        return Within(value, first, half_laplacian)
+
+
+class Within(eqx.Module):
+    """φ at every place, its derivatives along m directions within the place, and half the sum of its second ones."""
+
+    value: Float[Array, "features places"]
+    first: Float[Array, "m features places"]
+    half_laplacian: Float[Array, "features places"]
+
+
+def _scaled_and_shifted(weight: Array, bias: Hidden, modulation: Modulation) -> tuple[Array, Hidden]:
+    """The weights of γ ⊙ (y W + b) + β."""
+    if modulation.gamma is not None:
+        weight, bias = weight * modulation.gamma[None], bias * modulation.gamma
+    return weight, bias if modulation.beta is None else bias + modulation.beta
 
 
 class SiteSums(Group):
@@ -102,6 +156,15 @@ class SiteSums(Group):
         return self.part.hidden, self.part.features
 
     @property
+    def by_slopes(self) -> tuple[str, ...]:
+        return ("coefficients",) if self.part.follows_slopes else ()
+
+    @property
+    def workspace(self) -> int:
+        """Three arrays of φ's hidden values at every place (`LocalNetwork.within`), and as many adjoints."""
+        return 6 * self.part.hidden * len(self.places)
+
+    @property
     def places(self) -> Int[np.ndarray, "places window"]:
         """The coordinates of every place."""
         if self.part.groups is not None:
@@ -110,50 +173,90 @@ class SiteSums(Group):
         return (np.arange(count)[:, None] + np.arange(self.part.window)) % self.dimension
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
-        features = self.network(point_jet(self._inputs(x)), modulations).value
-        return self._sum(features - self._origin(modulations))
+        return self._sum(self._function(modulations)(point_jet(self._inputs(x))).value.T)
+
+    def lifted(
+        self, x: Point, modulations: Sequence[Modulation], frames: Sequence[Along]
+    ) -> tuple[Hidden, list[Coefficients]]:
+        """Directions that span the space ask for z, its gradient and its Laplacian: all from one look at each place."""
+        if not any(self._within(along) is not None for along in frames):
+            return super().lifted(x, modulations, frames)
+        function, within = self._function(modulations), self._own_coordinates(x, modulations)
+        return self._sum(within.value), [self._along(x, function, along, within) for along in frames]
 
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
-        directions = along.decomposition.directions
-        if isinstance(directions, Sparse) and self.horizon is None:
-            return self._along_few(x, modulations, along, directions)
-        weights = along.decomposition.weights
-        local = directions.local(jnp.asarray(self.places)) if along.order == 2 and along.has_top else None
-        if local is not None and weights.shape[0] > FEW_DIRECTIONS:
-            first = directions.through(self.jacobian(x, modulations))
-            return Coefficients((first,), self._half_trace(x, modulations, local))
-        tangents = self._tangents(directions, x.shape[0])
-        order, has_top = (along.order, along.has_top) if local is None else (1, False)
-        jet = self.network(linear_jet(self._inputs(x), tangents, order, has_top, weights), modulations)
-        jet = jet.map_linear(self._sum)
-        return Coefficients(jet.lower, jet.top if local is None else self._half_trace(x, modulations, local))
+        spans = self._within(along) is not None
+        within = self._own_coordinates(x, modulations) if spans else None
+        return self._along(x, self._function(modulations), along, within)
+
+    def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
+        return self._gradient(x, self._own_coordinates(x, modulations))
 
     def slope_rows(
         self, x: Point, modulations: Sequence[Modulation], by_value: Hidden, by_top: Hidden
-    ) -> Float[Array, "window places features channels"]:
+    ) -> Float[Array, "window features channels places"]:
         """∂/∂x_k of (p φ + t ½Δφ) at every place, by each of the coordinates k of the place."""
+        function, inputs, units = self._function(modulations), self._inputs(x).T, self._units(x)
+        features = lambda y: function.within(y, units)
+        along = lambda unit: jax.jvp(features, (inputs,), (jnp.broadcast_to(unit[:, None], inputs.shape),))[1]
+        moved = jax.vmap(along)(units)
+        by = lambda rows, factor: rows[:, :, None] * factor[None, None, :, None]
+        return by(moved.value, by_value) + by(moved.half_laplacian, by_top)
+
+    def _along(self, x: Point, function: LocalFunction, along: Along, within: Within | None) -> Coefficients:
+        directions, weights = along.decomposition.directions, along.decomposition.weights
+        if isinstance(directions, Sparse) and self.horizon is None:
+            return self._along_few(x, function, along, directions)
+        local = self._within(along)
+        if local is not None and within is not None:
+            first = directions.through(self._gradient(x, within))
+            return Coefficients((first,), self._half_trace(x, function, local, within))
+        tangents = self._tangents(directions, x.shape[0])
+        jet = function(linear_jet(self._inputs(x), tangents, along.order, along.has_top, weights))
+        jet = jet.map_linear(lambda features: self._sum(features.T))
+        return Coefficients(jet.lower, jet.top)
+
+    def _within(self, along: Along) -> Float[Array, "m places_or_1 window"] | None:
+        """The directions within each place, where ½ Tr(SSᵀD²z) is asked of ones that span the space."""
+        if along.order != 2 or not along.has_top:
+            return None
+        return along.decomposition.directions.local(jnp.asarray(self.places))
+
+    def _function(self, modulations: Sequence[Modulation]) -> LocalFunction:
+        return self.network.at(modulations, self.part.curved)
+
+    def _own_coordinates(self, x: Point, modulations: Sequence[Modulation]) -> Within:
+        """φ and its derivatives along the coordinates of each place."""
+        return self._function(modulations).within(self._inputs(x).T, self._units(x))
+
+    def _units(self, x: Point) -> Float[Array, "window inputs"]:
+        """What a step along each coordinate of a place does to y."""
+        return jnp.eye(self.network.first.shape[0], dtype=x.dtype)[: self.part.window] / self.unit
+
+    def _half_trace(self, x: Point, function: LocalFunction, local: Array, within: Within) -> Hidden:
+        """½ Tr(SSᵀD²z), from directions within each place; its own coordinates where all places have the same."""
+        if local.shape[1] == 1:
+            return self._sum(within.half_laplacian)
         inputs = self._inputs(x)
-        units = jnp.eye(inputs.shape[1], dtype=x.dtype)[: self.part.window] / self.unit
-
-        def features(y: Inputs) -> tuple[Array, Array]:
-            jet = linear_jet(y, units[:, None], 2, True, jnp.ones(self.part.window, x.dtype))
-            found = self.network(jet, modulations)
-            assert found.top is not None
-            return found.value, found.top
-
-        along = lambda unit: jax.jvp(features, (inputs,), (jnp.broadcast_to(unit, inputs.shape),))[1]
-        values, tops = jax.vmap(along)(units)
-        return jnp.einsum("kpf,c->kpfc", values, by_value) + jnp.einsum("kpf,c->kpfc", tops, by_top)
-
-    def _half_trace(self, x: Point, modulations: Sequence[Modulation], local: Array) -> Hidden:
-        """½ Tr(SSᵀD²z), from directions within each place."""
-        inputs = self._inputs(x)
-        within = jnp.pad(local / self.unit, ((0, 0), (0, 0), (0, inputs.shape[1] - local.shape[2])))
-        top = self.network(linear_jet(inputs, within, 2, True, jnp.ones(within.shape[0], x.dtype)), modulations).top
+        padded = jnp.pad(local / self.unit, ((0, 0), (0, 0), (0, inputs.shape[1] - local.shape[2])))
+        top = function(linear_jet(inputs, padded, 2, True, jnp.ones(padded.shape[0], x.dtype))).top
         assert top is not None
-        return self._sum(top)
+        return self._sum(top.T)
 
-    def _along_few(self, x: Point, modulations: Sequence[Modulation], along: Along, directions: Sparse) -> Coefficients:
+    def _gradient(self, x: Point, within: Within) -> Float[Array, "coordinates channels"]:
+        """∂z/∂x: what the places hold for each of their coordinates, added up by coordinate."""
+        pattern = "kfp,fc->kpc" if self.part.shared else "kfp,pfc->kpc"
+        parts, total = jnp.einsum(pattern, within.first, self.coefficients), jnp.zeros((x.shape[0], self.channels))
+        if self.part.groups is not None:
+            return total.at[self.places].add(jnp.moveaxis(parts, 0, 1))
+        for k, part in enumerate(parts):
+            if self.part.periodic:
+                total = total.at[: self.dimension].add(jnp.roll(part, k, axis=0))
+            else:
+                total = total + jnp.pad(part, ((k, x.shape[0] - len(part) - k), (0, 0)))
+        return total
+
+    def _along_few(self, x: Point, function: LocalFunction, along: Along, directions: Sparse) -> Coefficients:
         """Along directions of few coordinates, from the places that these meet."""
         meeting, places = jnp.asarray(self._meeting), jnp.asarray(self.places)
 
@@ -165,7 +268,7 @@ class SiteSums(Group):
             here = (within[:, :, None] == indices[None, None]).astype(x.dtype)
             tangent = jnp.einsum("s,pws->pw", values, here) / self.unit
             inputs = (x[within] - self.centre) / self.unit
-            jet = self.network(linear_jet(inputs, tangent[None], along.order, False, jnp.ones(1)), modulations)
+            jet = function(linear_jet(inputs, tangent[None], along.order, False, jnp.ones(1)))
             own = self.coefficients if self.part.shared else self.coefficients[met]
             pattern = "p,pf,fc->c" if self.part.shared else "p,pf,pfc->c"
             return tuple(jnp.einsum(pattern, counts, coefficient[0], own) for coefficient in jet.lower)
@@ -216,15 +319,11 @@ class SiteSums(Group):
             return jnp.stack([jnp.roll(space, -k) for k in range(window)], axis=1)
         return jnp.stack([space[k : self.dimension - window + 1 + k] for k in range(window)], axis=1)
 
-    def _origin(self, modulations: Sequence[Modulation]) -> Float[Array, "1 features"]:
-        """φ(0; μ)."""
-        return self.network(point_jet(jnp.zeros((1, self.network.first.shape[0]))), modulations).value
-
-    def _sum(self, features: Float[Array, "places features"]) -> Hidden:
+    def _sum(self, features: Float[Array, "features places"]) -> Hidden:
         """Σ_i A_i · φ_i."""
         if self.part.shared:
-            return jnp.sum(features, axis=0) @ self.coefficients
-        return jnp.einsum("pf,pfc->c", features, self.coefficients)
+            return jnp.sum(features, axis=1) @ self.coefficients
+        return jnp.einsum("fp,pfc->c", features, self.coefficients)
 
 
 def _check_places(part: Sites, dimension: int) -> None:

@@ -4,10 +4,11 @@
     heads    γ = 1 + e H and β = e H':  ∂r_n/∂[H H'] = e(μ_n) ⊗ g_n  with  g = ∂r/∂[γ β]
     lift     z = x W + b:               ∂r_n/∂W = Σ_a v_na ⊗ e_na
 
-The last two are never written out; the heads would be half of the columns.
+The last two are never written out; the heads would be half of the columns. Weights of the lift's groups that
+follow the residual's slopes (`slope_steps.py`) have no rows at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -31,12 +32,18 @@ class Weights(eqx.Module):
     plain: Float[Array, "P"]
     heads: Heads
     lift: LiftMatrix
+    followers: tuple[Array, ...] = ()
+    """Weights of the lift's groups that follow the residual's slopes; none where they are left out."""
 
     @staticmethod
     def of(model: Model) -> "Weights":
         none = jnp.zeros((model.generator.weights[-1].shape[1], 0), model.lift.weight.dtype)
         heads = jnp.concatenate([none, *_heads(model.generator)], axis=1)
-        return Weights(ravel_pytree(plain_arrays(model))[0], heads, model.lift.weight)
+        followers = tuple(slope_followers(model)(model))
+        return Weights(ravel_pytree(plain_arrays(model))[0], heads, model.lift.weight, followers)
+
+    def without_followers(self) -> "Weights":
+        return Weights(self.plain, self.heads, self.lift)
 
     def without_lift(self) -> "Weights":
         return Weights(self.plain, self.heads, self.lift[:0])
@@ -46,11 +53,16 @@ class Weights(eqx.Module):
         count, unravel = len(_heads(model.generator)), ravel_pytree(plain_arrays(model))[1]
         heads = jnp.split(self.heads, count, axis=1) if count else []
         whole = _with_heads(eqx.combine(unravel(self.plain), model), heads)
-        return eqx.tree_at(lambda m: m.lift.weight, whole, self.lift)
+        followers = slope_followers(model)
+        return eqx.tree_at(lambda m: (m.lift.weight, *followers(m)), whole, (self.lift, *self.followers))
 
     def norm(self) -> Scalar:
-        """The length of everything behind the lift."""
+        """The length of everything but the lift's matrix and those that follow slopes."""
         return jnp.sqrt(jnp.sum(self.plain**2) + jnp.sum(self.heads**2))
+
+    def lift_norm(self) -> Scalar:
+        """The length of the rest."""
+        return jnp.sqrt(sum((jnp.sum(part**2) for part in self.followers), start=jnp.sum(self.lift**2)))
 
 
 class Jacobian(eqx.Module):
@@ -104,10 +116,18 @@ class Probed(eqx.Module):
         return embedding @ self.head + self.added
 
 
+def slope_followers(model: Model) -> Callable[[Model], list[Any]]:
+    """Where a model has the weights of its lift's groups that follow the residual's slopes, group by group."""
+    names = [(number, name) for number, group in enumerate(model.lift.groups) for name in group.by_slopes]
+    return lambda m: [getattr(m.lift.groups[number], name) for number, name in names]
+
+
 def plain_arrays(model: Model) -> Model:
-    """The arrays but for the lift's matrix and the heads: those whose rows are written out."""
+    """The arrays but for the lift's matrix, what follows slopes, and the heads: those whose rows are written out."""
     arrays = eqx.filter(model, eqx.is_array)
-    return eqx.tree_at(lambda m: (m.lift.weight, *_heads(m.generator)), arrays, replace_fn=lambda _: None)
+    followers = slope_followers(model)
+    others = lambda m: (m.lift.weight, *followers(m), *_heads(m.generator))
+    return eqx.tree_at(others, arrays, replace_fn=lambda _: None)
 
 
 def probed(model: Model, arrays: Model, added: Sequence[Array]) -> Model:

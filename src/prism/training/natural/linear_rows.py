@@ -79,7 +79,7 @@ def _equation_rows(objective: Objective, model: Model, pairs: Pairs) -> LinearRo
         r, (row, slope, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1, 2))(arrays, pair.x, probe)
         return r, ravel_pytree(row)[0], head_row, lifted, slope
 
-    values, plain, head_rows, lifted, slopes = pairs.map(one)
+    values, plain, head_rows, lifted, slopes = pairs.map(one, model.lift.workspace)
     blocks = lift_blocks(pairs, lifted, objective.family, model)
     jacobian = Jacobian(plain, head_blocks(model, pairs.parameters, head_rows), blocks)
     return LinearRows(values, jacobian, lifted.value[:, : model.lift.linear], slopes, lifted)
@@ -101,7 +101,7 @@ def _condition_rows(
         miss, (row, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1))(arrays, probe)
         return miss, ravel_pytree(row)[0], head_row, lifted
 
-    values, plain, head_rows, lifted = map_chunks(one, targets, targets.x.shape[1])
+    values, plain, head_rows, lifted = map_chunks(one, targets, model.lift.workspace)
     block = OwnBlock(targets.x[:, None], lifted[:, None, :linear])
     return values, Jacobian(plain, head_blocks(model, targets.mu, head_rows), [block] if linear else [])
 
@@ -122,7 +122,7 @@ def _slope_rows(objective: Objective, model: Model, pairs: Pairs) -> tuple[Float
         return jax.tree.map(lambda leaf: leaf / directions.shape[0] ** 0.5, found)
 
     flat = lambda leaf: leaf.reshape(-1, *leaf.shape[2:])
-    values, plain, head_rows = jax.tree.map(flat, pairs.map(one))
+    values, plain, head_rows = jax.tree.map(flat, pairs.map(one, model.lift.workspace))
     parameters = jnp.repeat(pairs.parameters, values.shape[0] // len(pairs), axis=0)
     return values, Jacobian(plain, head_blocks(model, parameters, head_rows), [])
 

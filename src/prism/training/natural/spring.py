@@ -12,12 +12,15 @@ leading order
 with the same p for every coordinate i, so all d least-squares problems share one N × N matrix:
 
     W ← W − η (∇r)ᵀ (P Pᵀ + λI)⁻¹ P.
+
+What slopes these leave, blocks and the places of a curved part take (`slope_steps.py`).
 """
+
+from dataclasses import replace
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
@@ -27,15 +30,13 @@ from prism.numerics.damped_systems import damped_solution
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
-from prism.training.natural.jacobian import Jacobian, Weights, plain_arrays
+from prism.training.natural.jacobian import Jacobian, Weights, slope_followers
 from prism.training.natural.linear_rows import LinearRows, linear_rows
-from prism.training.natural.site_steps import own_sites, site_steps, with_coefficients
+from prism.training.natural.slope_steps import slope_steps
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 10
 """Every so many steps, and every second one among the first, a step sees the batch of the one before and judges it."""
-SITE_DAMPING = 1e-3
-"""λ of the places' least-squares problems, relative to the mean diagonal of all."""
 MOST_DAMPING = 1e3
 """Above this a larger damping changes nothing but the length of a step."""
 
@@ -77,14 +78,15 @@ class Spring(Optimiser[SpringState]):
     lift_rate: float = eqx.field(static=True, default=0.5)
     """η of the lift's step by slopes: the most it can be. It falls to a quarter after a step that made the slopes
     larger, and rises again by half after one that did not."""
-    sites_by_slopes: bool = eqx.field(static=True, default=False)
-    """Whether coefficients that belong to places move by the residual's slopes too, beside the kernel: where they are
-    more than the residuals of a run."""
     lift_damping: float = eqx.field(static=True, default=1e-4)
     """λ of the lift's step by slopes, relative to the mean diagonal of P Pᵀ."""
 
     natural = True
     compiler_options = PLAIN_LOOPS
+
+    @property
+    def moves_followers(self) -> bool:
+        return self.lift_by_slopes
 
     def check(self, slopes: Slopes | None) -> None:
         if slopes is None:
@@ -100,9 +102,14 @@ class Spring(Optimiser[SpringState]):
             )
 
     def init(self, model: Model) -> SpringState:
+        if slope_followers(model)(model) and not self.moves_followers:
+            raise InputError(
+                "curved sites and blocks follow the residual's slopes, which this optimiser does not take; choose "
+                "another lift, or give Spring(lift_by_slopes=True)"
+            )
         zero = jax.tree.map(jnp.zeros_like, Weights.of(model))
         return SpringState(
-            zero if self.lift_in_kernel else zero.without_lift(),
+            zero.without_followers() if self.lift_in_kernel else zero.without_lift(),
             jnp.full((), self.damping),
             jnp.full((), self.lift_rate),
             jnp.full((), -1, jnp.int32),
@@ -125,16 +132,12 @@ class Spring(Optimiser[SpringState]):
         weights = Weights.of(model)
         change = self._change(weights, momentum, decay)
         if self.lift_by_slopes:
-            lift = change.lift - decay * state.lift_rate * self._slope_step(rows)
-            change = eqx.tree_at(lambda c: c.lift, change, lift)
-        if self.sites_by_slopes and own_sites(model):
-            steps = site_steps(model, batch.pairs(), rows.by_lifted, rows.slopes, SITE_DAMPING)
-            moved = with_coefficients(jax.tree.map(jnp.zeros_like, plain_arrays(model)), steps)
-            plain = change.plain + decay * state.lift_rate * ravel_pytree(moved)[0]
-            change = eqx.tree_at(lambda c: c.plain, change, plain)
+            rate, lift = decay * state.lift_rate, self._slope_step(rows)
+            steps = slope_steps(model, batch.pairs(), rows.by_lifted, rows.slopes - rows.responses @ lift.T)
+            change = replace(change, lift=change.lift - rate * lift, followers=tuple(rate * step for step in steps))
         after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(rows.values * target) / rows.pair_count
-        finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(jnp.sum(change.lift**2))
+        finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(change.lift_norm())
         predicted = jnp.sum((rows.values + rows.jacobian.push(change))[: rows.pair_count] ** 2)
         promise = (batch.number, rows.squared_residuals, predicted, rows.squared_slopes)
         return after, SpringState(momentum, damping, state.lift_rate, *promise), StepInfo(loss, finite)

@@ -1,0 +1,109 @@
+"""Linear channels whose matrix is shared by blocks of coordinates (the paper's section 5.9):
+
+    z = y V + b,     y_i = Σ_j w_j x_{iB+j},     that is  W[iB+j] = w_j V[i],
+
+with d/B rows of V and B numbers w instead of d rows. Time, where there is one, has a row of its own.
+"""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from prism.derivatives.directions import Sparse
+from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.parts import Blocks
+from prism.networks.modulation import Modulation
+from prism.numerics.keys import Purpose, children
+from prism.problem.domains import Domain
+from prism.shapes import Hidden, Key, Point
+
+
+class BlockChannels(Group):
+    """z = pooled(x) V + b."""
+
+    part: Blocks = eqx.field(static=True)
+    within: Float[Array, "size"]
+    """w."""
+    weight: Float[Array, "rows channels"]
+    """V."""
+    bias: Float[Array, "channels"]
+    dimension: int = eqx.field(static=True)
+
+    @staticmethod
+    def create(part: Blocks, domain: Domain, key: Key) -> "BlockChannels":
+        """Entries of the whole matrix with the variance of a dense one's, 1/coordinates."""
+        within_key, weight_key, bias_key = children(key, Purpose.ORIENTATION, Purpose.WEIGHTS, Purpose.LIFT_BIAS)
+        rows = -(-domain.dimension // part.size) + (domain.coordinates - domain.dimension)
+        return BlockChannels(
+            part,
+            jax.random.rademacher(within_key, (part.size,), dtype=float),
+            jax.random.normal(weight_key, (rows, part.width)) / domain.coordinates**0.5,
+            part.bias * jax.random.normal(bias_key, (part.width,)),
+            domain.dimension,
+        )
+
+    @property
+    def bent(self) -> bool:
+        return True
+
+    @property
+    def channels(self) -> int:
+        return self.part.width
+
+    @property
+    def modulated(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def by_slopes(self) -> tuple[str, ...]:
+        return "within", "weight"
+
+    @property
+    def blocks(self) -> int:
+        """How many there are, the last one perhaps not full."""
+        return -(-self.dimension // self.part.size)
+
+    @property
+    def workspace(self) -> int:
+        return self.dimension
+
+    def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
+        return self.pooled(x) @ self.weight + self.bias
+
+    def pooled(self, vector: Point) -> Float[Array, "rows"]:
+        """y: Σ_j w_j x_{iB+j} of every block, and time."""
+        blocks = self.in_blocks(vector) @ self.within
+        return jnp.concatenate([blocks, vector[self.dimension :]])
+
+    def in_blocks(self, vector: Point) -> Float[Array, "blocks size"]:
+        """The space coordinates, block by block; the last is filled up with zeros."""
+        space, size = vector[: self.dimension], self.part.size
+        return jnp.pad(space, (0, -self.dimension % size)).reshape(-1, size)
+
+    def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
+        """A linear function has no coefficient beyond the first."""
+        directions = along.decomposition.directions
+        if isinstance(directions, Sparse):
+            first = jnp.einsum("ns,nsh->nh", directions.values, self.rows(directions.indices))
+        else:
+            first = directions.through(self.matrix)
+        lower = (first, *[jnp.zeros_like(first)] * (along.order - 1))
+        return Coefficients(lower[:-1], jnp.zeros_like(self.bias)) if along.has_top else Coefficients(lower, None)
+
+    def rows(self, indices: Int[Array, "*n"]) -> Float[Array, "*n channels"]:
+        """W of these coordinates."""
+        size, is_time = self.part.size, indices >= self.dimension
+        row = jnp.where(is_time, self.blocks + indices - self.dimension, indices // size)
+        return jnp.where(is_time, 1.0, self.within[indices % size])[..., None] * self.weight[row]
+
+    @property
+    def matrix(self) -> Float[Array, "coordinates channels"]:
+        """W."""
+        whole = (self.within[None, :, None] * self.weight[: self.blocks, None]).reshape(-1, self.channels)
+        return jnp.concatenate([whole[: self.dimension], self.weight[self.blocks :]])
+
+    def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
+        return self.matrix
