@@ -17,6 +17,7 @@ from prism.derivatives.directions import Gradients, View
 from prism.derivatives.operators import Laplacian, WeightedTrace
 from prism.families import Convection, SineGordon, SineGordonBeta
 from prism.inversion.surrogate import typical_size
+from prism.networks.lifts.parts import Blocks
 from prism.networks.model import Architecture
 from prism.networks.tunable import LastLayer
 from prism.numerics import ahead, random
@@ -57,7 +58,7 @@ class Plate(prism.Family):
 
 PLATE, FAMILY = Plate(Ball(4)), SineGordon.create(4, KEY)
 SMALL = Architecture(linear(2), 2, 1, 2, 1)
-WITH_SITES = Architecture(linear(2) + SITES + SITES, 2, 1, 2, 1)
+WITH_GROUPS = Architecture(linear(2) + SITES + SITES + Blocks(2, 2), 2, 1, 2, 1)
 
 
 def of_batch(estimator, crossed: bool, natural: bool) -> Callable[[], object]:
@@ -120,7 +121,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "check of a family with conditions": lambda: check_family(PLATE, KEY),
     "check of a family in time": lambda: check_family(EVOLUTION_FAMILIES[-1], KEY),
     "first state": lambda: of_solution(FAMILY).model,
-    "first state with sites": lambda: of_solution(FAMILY, WITH_SITES).model,
+    "first state with sites and blocks": lambda: of_solution(FAMILY, WITH_GROUPS).model,
     "first state with clocks": lambda: of_solution(EVOLUTION_FAMILIES[0]).model,
     "random pairs": lambda: SineGordon.create(5, KEY, pairs="random").interaction,
     "the structure of an equation": lambda: find_structure(SineGordon.create(5, KEY)).pairs,

@@ -177,7 +177,7 @@ def test_a_lift_wider_than_the_space_needs_the_coordinates_only():
 def test_a_vanishing_channel_does_no_harm():
     weight = np.random.default_rng(0).normal(size=(9, 4))
     weight[:, 1], weight[:, 3] = 0.0, weight[:, 0]
-    inverse = np.asarray(inverse_root(jnp.asarray(weight.T @ weight)))
+    inverse = np.asarray(inverse_root(jnp.asarray(weight.T @ weight), len(weight)))
     basis = weight @ inverse
     projector = basis @ basis.T
     close(jnp.asarray(projector @ weight), weight, tolerance=1e-6)

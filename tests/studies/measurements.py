@@ -51,6 +51,25 @@ def structure() -> Measurements:
     ]
 
 
+def blocks() -> Measurements:
+    return [
+        {
+            "d": d,
+            "lift": lift,
+            "minutes": 3.0,
+            "steps": 40 + place,
+            "steps per second": 0.5 + place,
+            "peak MB": 4000.0 - 900.0 * place,
+            "relative L2": 1e-3 * (place + 1),
+            "trivial": 5e-3,
+            "μ-blind": 1e-4,
+            "skill": 10.0 * (place + 1),
+        }
+        for d in (70, 700)
+        for place, lift in enumerate(("blocks of 1", "blocks of 10", "affine"))
+    ]
+
+
 def solvers() -> Measurements:
     names = ("default", "no affine part", "coordinates:16", "adam, slopes along one direction in the loss")
     return [
@@ -204,4 +223,5 @@ MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "trust": trust,
     "inversion": inversion,
     "structure": structure,
+    "blocks": blocks,
 }

@@ -10,6 +10,7 @@ from prism.cli.speech import answer, say
 from prism.files.outputs import ResultDirectory
 from prism.reporting.records import environment
 from prism.studies import (
+    blocks,
     decoupling,
     estimators,
     inversion,
@@ -36,6 +37,7 @@ STUDIES: dict[str, Study] = {
     "trust": trust.STUDY,
     "inversion": inversion.STUDY,
     "structure": structure.STUDY,
+    "blocks": blocks.STUDY,
 }
 
 

@@ -172,7 +172,7 @@ class Mixture(Draw):
         if view is None or view.width != self.mix.shape[-1]:
             raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
         linear, own = jax.lax.stop_gradient((view.gradients.linear, view.gradients.own))
-        inverse = inverse_root(linear.T @ linear)
+        inverse = inverse_root(linear.T @ linear, linear.shape[0])
         mix = self.mix.astype(linear.dtype)
         spanned = Spanned(linear, inverse, added_basis(linear, inverse, own), mix, self.normal, view.x)
         return Decomposition(spanned, self.weights)
@@ -190,13 +190,14 @@ def added_basis(
     rest = project(project(own))
     there = jnp.sum(rest * rest, axis=0) > 1e3 * jnp.finfo(own.dtype).eps * sizes
     rest = jnp.where(there, rest, 0.0)
-    basis = rest @ inverse_root(rest.T @ rest)
+    basis = rest @ inverse_root(rest.T @ rest, rest.shape[0])
     # A column in the span of those before it leaves noise of any length, which counts as nothing too.
     return jnp.where(jnp.abs(jnp.sum(basis * basis, axis=0) - 1.0) < 0.1, basis, 0.0)
 
 
-def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width"]:
-    """C⁻¹ with CᵀC = G, for a G that may be singular: its columns are normalised and its diagonal raised by rounding.
+def inverse_root(gram: Float[Array, "width width"], terms: int) -> Float[Array, "width width"]:
+    """C⁻¹ with CᵀC = G, for a G of sums of so many terms that may be singular: its columns are normalised and its
+    diagonal raised by rounding.
 
     A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
     """
@@ -205,7 +206,7 @@ def inverse_root(gram: Float[Array, "width width"]) -> Float[Array, "width width
         return gram
     diagonal = jnp.diagonal(gram)
     size = jnp.where(diagonal > 0, jax.lax.rsqrt(jnp.where(diagonal > 0, diagonal, 1.0)), 1.0)
-    jitter = width * jnp.finfo(gram.dtype).eps
+    jitter = max(width, terms**0.5) * jnp.finfo(gram.dtype).eps
     normal = size[:, None] * gram * size[None] + jitter * jnp.eye(width, dtype=gram.dtype)
     lower = jnp.linalg.cholesky(normal)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.diag(size), lower=True)

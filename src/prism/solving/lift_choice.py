@@ -37,13 +37,13 @@ def suggested_lift(structure: Structure) -> Parts | None:
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
         case Kind.SUM:
-            return _whole(own(1))
+            return with_slope(own(1))
         case Kind.CHAIN if structure.invariant:
             return parts_of(Sites(structure.window, features=8, channels=4, shared=True, periodic=True))
         case Kind.CHAIN:
-            return _whole(replace(own(structure.window), periodic=structure.periodic))
+            return with_slope(replace(own(structure.window), periodic=structure.periodic))
         case Kind.PAIRS if structure.probed == structure.dimension:
-            return _whole(own(2).with_groups(groups_of(structure)))
+            return with_slope(own(2).with_groups(groups_of(structure)))
     return None
 
 
@@ -54,8 +54,8 @@ def usual_sites(window: int, dimension: int) -> Sites:
     return Sites(window, features, curved=dimension > IN_KERNEL_UP_TO, hidden=hidden)
 
 
-def _whole(sites: Sites) -> Parts:
-    """Curved sites have no slope, and an affine part beside them."""
+def with_slope(sites: Sites) -> Parts:
+    """Curved sites have none, and an affine part beside them."""
     return Affine() + sites if sites.curved else parts_of(sites)
 
 
@@ -111,7 +111,7 @@ def candidates(structure: Structure, settings: Settings) -> dict[str, Parts]:
         f"the equation's ({kind})": suggested,
         f"the equation's ({kind}), curved": _curved(suggested),
         "usual": parts_of(settings.architecture.lift),
-        "neighbours": _whole(usual_sites(min(2, dimension), dimension)),
+        "neighbours": with_slope(usual_sites(min(2, dimension), dimension)),
         "affine": parts_of(Affine()) if dimension > AFFINE_BEYOND else None,
     }
     different: dict[str, Parts] = {}
