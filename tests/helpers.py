@@ -213,6 +213,7 @@ LIFTS: dict[str, Part | Parts] = {
     "periodic sites": replace(SITES, shared=True, periodic=True),
     "exchangeable sites": replace(SITES, window=1, shared=True),
     "sites over groups": Affine(1) + replace(SITES, groups=((0, 3), (5, 1), (6, 5))),
+    "one place": Dense(1) + replace(SITES, groups=((4, 1),)),
     "blocks": Affine(1) + Blocks(3, 2),
     "curved sites": Affine(1) + replace(SITES, curved=True, steepness=(0.06, 0.6)),
     "sum": Dense(1) + Affine(1) + Norm() + SITES,
@@ -277,7 +278,7 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
                 weights = jnp.ones(group.dimension) if part.weights is None else jnp.asarray(part.weights)
                 bent.append((jnp.sum(weights * space**2)[None] - group.mean) / group.spread)
             case BlockChannels(part=part):
-                rows = [group.within[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
+                rows = [group.pattern[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
                 bent.append(x @ jnp.stack([*rows, *group.weight[group.blocks :]]) + group.bias)
             case SiteSums(part=part):
                 own = part.hidden + part.features

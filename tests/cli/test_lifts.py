@@ -54,6 +54,8 @@ REFUSED = {
     "dense:8+": "unknown part ''",
     "dense": "dense needs a number, such as dense:256",
     "blocks:3": "blocks needs two numbers, such as blocks:100:64",
+    "blocks:8:bias=0.5": "blocks needs two numbers, such as blocks:100:64",
+    "sites:features=8": "sites needs a number, such as sites:2",
     "blocks:0:8": "the size of a block is 0",
     "dense:8:bias=nan": "'nan' is no number",
     "affine": "affine needs a number, such as affine:4",

@@ -11,6 +11,7 @@ from prism.problem.structure import Kind, Structure
 from prism.solving import lift_choice
 from prism.solving.lift_choice import candidates, choose_lift, groups_of, suggested_lift
 from prism.solving.settings import Settings, architecture_for
+from prism.training.natural.spring import Spring
 
 SUGGESTED = {
     "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
@@ -50,6 +51,26 @@ def test_each_candidate_once():
     lifts = candidates(Structure(Kind.NORM, 6, 6), Settings.choose(family))
     assert list(lifts) == ["the equation's (norm)", "usual", "neighbours"]
     assert list(candidates(Structure(Kind.NONE, 6, 6), Settings.choose(family))) == ["usual", "neighbours"]
+
+
+def test_sites_are_tried_plain_and_curved():
+    family, chain = SineGordon.create(6, KEY), Structure(Kind.CHAIN, 6, 6, 3)
+    lifts = candidates(chain, Settings.choose(family))
+    assert list(lifts) == ["the equation's (chain)", "the equation's (chain), curved", "usual", "neighbours"]
+    assert list(lifts["the equation's (chain), curved"].parts) == [Affine(4), Sites(3, 4, curved=True)]
+
+
+def test_in_many_dimensions_an_affine_part_is_tried_alone():
+    family = SineGordon.create(30_000, KEY)
+    lifts = candidates(Structure(Kind.CHAIN, 30_000, 100, 2), Settings.choose(family))
+    assert list(lifts) == ["the equation's (chain)", "usual", "affine"]
+    assert lifts["the equation's (chain)"].follows_slopes
+
+
+def test_what_follows_slopes_is_not_tried_by_an_optimiser_without_them():
+    family, chain = SineGordon.create(6, KEY), Structure(Kind.CHAIN, 6, 6, 3)
+    settings = Settings.choose(family, optimiser=Spring(lift_in_kernel=True, lift_by_slopes=False))
+    assert not any(lift.follows_slopes for lift in candidates(chain, settings).values())
 
 
 def test_the_smallest_held_out_residual_is_taken(monkeypatch):

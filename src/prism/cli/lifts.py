@@ -18,7 +18,9 @@ LIFTS = {
     "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
     "sites:W:shared": "the same coefficients everywhere: translation-invariant, or exchangeable for sites:1:shared",
     "sites:W:found": "over the groups of coordinates that interact in the equation (see `prism structure`)",
-    "auto": "what the equation tells, the usual lift and sites of neighbours, each tried; the best goes on",
+    "sites:W:curved": "without value and slope at the origin: curvature beside affine:K, for thousands of dimensions",
+    "auto": "the equation's lift (plain and curved), the usual one, neighbours, affine alone beyond 20,000 dimensions, "
+    "each tried; the best goes on",
 }
 AUTO = "auto"
 NARROWEST_DEFAULT = 64
@@ -60,7 +62,7 @@ def typed_width(text: str | None) -> int:
     """Numbers that a lift keeps for every coordinate, at the least: known before the problem is built."""
     if text in (None, AUTO):
         return NARROWEST_DEFAULT
-    widths = [int(found) for found in re.findall(r"(?:dense|affine):(\d+)", text)]
+    widths = [int(found) for found in re.findall(r"(?:dense|affine|blocks:\d+):(\d+)", text)]
     return sum(widths)
 
 
@@ -95,7 +97,7 @@ def _parse_part(text: str, piece: str, name: str, words: list[str], default: Par
             given[key] = _number(text, value)
         else:
             raise InputError(f"--lift {text}: {piece!r} has {word!r}, which means nothing there; see `prism list`")
-    if len(words) < len(numbers):
+    if not all(number in given for number in numbers):
         needed = "a number" if len(numbers) == 1 else "two numbers"
         raise InputError(f"--lift {text}: {name} needs {needed}, such as {_example(name)}")
     return kind(**given)  # pyright: ignore[reportCallIssue, reportArgumentType]

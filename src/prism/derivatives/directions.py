@@ -41,6 +41,11 @@ class Directions(eqx.Module):
         themselves."""
         return None
 
+    @property
+    def stretched(self) -> bool:
+        """Whether what they span is the image of the space under a matrix, and not the space itself."""
+        return False
+
     @abc.abstractmethod
     def scaled(self, diagonal: Point) -> "Directions":
         """diag(s) v_j."""
@@ -176,6 +181,10 @@ class Spanned(Directions):
             return jnp.moveaxis(self.stretch[places], 2, 0)
         units = jnp.eye(places.shape[1], dtype=self.y.dtype)[:, None]
         return units if self.stretch is None else units * self.stretch[places][None]
+
+    @property
+    def stretched(self) -> bool:
+        return self.stretch is not None
 
     def basis(self) -> Float[Array, "d basis"]:
         """S Q: the directions of the basis as vectors of the space."""

@@ -196,8 +196,8 @@ def added_basis(
 
 
 def inverse_root(gram: Float[Array, "width width"], terms: int) -> Float[Array, "width width"]:
-    """C⁻¹ with CᵀC = G, for a G of sums of so many terms that may be singular: its columns are normalised and its
-    diagonal raised by rounding.
+    """C⁻¹ with CᵀC = G, for a possibly singular G whose entries are sums of `terms` products: its columns are
+    normalised and its diagonal raised by rounding.
 
     A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
     """

@@ -78,8 +78,8 @@ class Pairs(eqx.Module):
         return self.points.shape[0]
 
     def map(self, function: Callable[[Pair], Result], workspace: int | None = None) -> Result:
-        """The function of every pair, in chunks so that memory is bounded where one holds so many numbers (unless
-        given, its coordinates)."""
+        """The function of every pair, in chunks that bound memory; `workspace` is how many numbers one pair needs, its
+        coordinates unless given."""
         own = tuple(None if shared else draw for draw, shared in zip(self.draws, self.shared, strict=True))
 
         def one(sample: tuple[Point, Parameter, Any, Key]) -> Result:

@@ -176,7 +176,7 @@ def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
     if isinstance(group, SquaredNorm):
         return {"diagonal": group.diagonal(coordinates)}
     if isinstance(group, BlockChannels):
-        return {"within": group.within, "weight": group.weight, "bias": group.bias}
+        return {"pattern": group.pattern, "weight": group.weight, "bias": group.bias}
     assert isinstance(group, SiteSums)
     network = group.network
     return {

@@ -35,7 +35,7 @@ ACTIVATIONS = {
 }
 
 GROUP_ARRAYS = {
-    "blocks": ("within", "weight", "bias"),
+    "blocks": ("pattern", "weight", "bias"),
     "norm": ("diagonal",),
     "sites": ("places", "first", "first_bias", "second", "second_bias", "coefficients"),
 }
@@ -139,8 +139,8 @@ class Solution:
 
     def _pooled(self, x: np.ndarray, space: int, own: dict) -> np.ndarray:
         """Σ_j w_j x_{iB+j} of every block, and time as it is."""
-        size = len(own["within"])
-        blocks = np.pad(x[:, :space], ((0, 0), (0, -space % size))).reshape(len(x), -1, size) @ own["within"]
+        size = len(own["pattern"])
+        blocks = np.pad(x[:, :space], ((0, 0), (0, -space % size))).reshape(len(x), -1, size) @ own["pattern"]
         return np.concatenate([blocks, x[:, space:]], axis=1)
 
     def _sites(self, x: np.ndarray, embedding: np.ndarray, group: dict, own: dict, layer: int) -> np.ndarray:

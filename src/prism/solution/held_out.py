@@ -4,7 +4,7 @@ It is measured in units of the residual of N = 0, beside that of the trivial ans
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
-from prism.objective.residuals import batch_residuals, span_width
+from prism.objective.residuals import residual, span_width
 from prism.objective.units import constant_residuals, constant_response, for_constants
 from prism.problem.family import Family
 from prism.shapes import Key, Scalar
@@ -66,8 +66,14 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[
     of_constant = lambda value, draws: constant_residuals(family, constant_batch, value, draws)
     constant = lambda value: _size(lambda draws: of_constant(value, draws), constant_batch)
     zero = constant(jnp.zeros(()))
-    network = _size(lambda draws: batch_residuals(model, family, batch, draws), batch)
+    network = _size(lambda draws: _in_chunks(model, family, replace(batch, draws=draws)), batch)
     return jnp.stack([network, jnp.minimum(constant(best), zero), zero])
+
+
+def _in_chunks(model: Model, family: Family, batch: Batch) -> Float[Array, "N"]:
+    """The residual of every pair, in chunks that bound the memory of its lift."""
+    at = lambda pair: residual(model, family, pair.draws, pair.x, pair.mu)
+    return batch.pairs().map(at, model.lift.workspace)
 
 
 def _size(residuals: Callable[[Draws], Float[Array, "N"]], batch: Batch) -> Scalar:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 from jaxtyping import Array
 
 from prism.networks.model import Model
 from prism.numerics.ahead import trace
+from prism.numerics.chunks import map_chunks
 from prism.numerics.keys import items
 from prism.objective.residuals import solution_value
 from prism.problem.family import Family
@@ -51,7 +51,8 @@ class QuickEvaluation:
 
 def _values_at_pairs(model: Model, family: Family, key: Key, count: int) -> tuple[Array, Array]:
     """u and the exact solution at random pairs."""
-    return jax.vmap(lambda key: _values_at_pair(model, family, key))(items(key, count))
+    at = lambda key: _values_at_pair(model, family, key)
+    return map_chunks(at, items(key, count), model.lift.workspace, most=count)
 
 
 def _values_at_pair(model: Model, family: Family, key: Key) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Which lift: what the equation tells, and what a short, equal trial of each candidate shows.
 
     suggested_lift(find_structure(family))     from the equation alone
-    choose_lift(family, settings, seconds)     the candidates, tried; the smallest held-out residual is taken
+    choose_lift(family, settings, lifts, ...)    the candidates, tried; the smallest held-out residual is taken
 
 No exact solution is needed. Nothing is assumed in silence: the table of the trials is what the choice was made from.
 """
@@ -21,6 +21,7 @@ from prism.training.loop import Budget
 MANY_FEATURES_UP_TO, MANY_HIDDEN_UP_TO = 300, 2_000
 """Dimensions up to which sites have 16 features, and 32 hidden values. Each feature of a place is an unknown, of which
 a batch says little where there are many; each hidden value is computed at every place."""
+FEW_FEATURES = 4
 IN_KERNEL_UP_TO = 2_000
 """Dimensions up to which all coefficients of places can be learned from residuals alone. Beyond, only those of curved
 sites, which follow slopes."""
@@ -37,34 +38,32 @@ def suggested_lift(structure: Structure) -> Parts | None:
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
         case Kind.SUM:
-            return with_slope(own(1))
+            return with_affine(own(1))
         case Kind.CHAIN if structure.invariant:
             return parts_of(Sites(structure.window, features=8, channels=4, shared=True, periodic=True))
         case Kind.CHAIN:
-            return with_slope(replace(own(structure.window), periodic=structure.periodic))
+            return with_affine(replace(own(structure.window), periodic=structure.periodic))
         case Kind.PAIRS if structure.probed == structure.dimension:
-            return with_slope(own(2).with_groups(groups_of(structure)))
+            return with_affine(own(2).with_groups(groups_of(structure)))
     return None
 
 
 def usual_sites(window: int, dimension: int) -> Sites:
     """Sites whose places have coefficients of their own: curved ones where these are too many for residuals alone."""
-    features = 16 if dimension <= MANY_FEATURES_UP_TO else 4
+    features = 16 if dimension <= MANY_FEATURES_UP_TO else FEW_FEATURES
     hidden = 32 if dimension <= MANY_HIDDEN_UP_TO else 16
     return Sites(window, features, curved=dimension > IN_KERNEL_UP_TO, hidden=hidden)
 
 
-def with_slope(sites: Sites) -> Parts:
-    """Curved sites have none, and an affine part beside them."""
+def with_affine(sites: Sites) -> Parts:
+    """The sites, with an affine part beside them where they are curved and have no slope of their own."""
     return Affine() + sites if sites.curved else parts_of(sites)
 
 
 def _curved(lift: Parts | None) -> Parts | None:
     """The same with curved sites, of no more features than slopes decide; None where that is nothing new."""
-    if lift is None or not any(sites.curved is sites.shared is False for sites in lift.of_kind(Sites)):
-        return None
-    (sites,) = lift.of_kind(Sites)
-    return Affine() + replace(sites, features=4, curved=True)
+    own = [] if lift is None else [sites for sites in lift.of_kind(Sites) if not (sites.curved or sites.shared)]
+    return with_affine(replace(own[0], features=FEW_FEATURES, curved=True)) if len(own) == 1 else None
 
 
 def groups_of(structure: Structure) -> Places:
@@ -104,27 +103,23 @@ class LiftChoice:
 
 
 def candidates(structure: Structure, settings: Settings) -> dict[str, Parts]:
-    """What the equation suggests, with all of its places and as curvature beside an affine part, the usual lift, and
-    sites of neighbours, each once; in many dimensions the affine part alone."""
+    """What the equation suggests, with plain and with curved sites, the usual lift, and sites of neighbours, each once;
+    in many dimensions an affine part alone."""
     dimension, suggested, kind = structure.dimension, suggested_lift(structure), structure.kind.value
     named = {
         f"the equation's ({kind})": suggested,
         f"the equation's ({kind}), curved": _curved(suggested),
         "usual": parts_of(settings.architecture.lift),
-        "neighbours": with_slope(usual_sites(min(2, dimension), dimension)),
+        "neighbours": with_affine(usual_sites(min(2, dimension), dimension)),
         "affine": parts_of(Affine()) if dimension > AFFINE_BEYOND else None,
     }
     different: dict[str, Parts] = {}
     for name, parts in named.items():
         if parts is None or parts in different.values():
             continue
-        if settings.optimiser.moves_followers or not _follows_slopes(parts):
+        if settings.optimiser.trains_followers or not parts.follows_slopes:
             different[name] = parts
     return different
-
-
-def _follows_slopes(lift: Parts) -> bool:
-    return any(sites.follows_slopes for sites in lift.of_kind(Sites))
 
 
 def choose_lift(

@@ -57,7 +57,8 @@ def _solved(dimension: int, lift: str, minutes: float) -> Measurement:
         command = [sys.executable, "-m", "prism.cli", "solve", *options, "--out", str(Path(directory, "run"))]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
-        raise PrismError(f"`prism solve {' '.join(options)}` failed: {ended.stderr.strip().splitlines()[-1]}")
+        reason = ended.stderr.strip().splitlines()[-1:] or [""]
+        raise PrismError(f"`prism solve {' '.join(options)}` ended with code {ended.returncode}: {reason[0]}")
     return json.loads(ended.stdout.strip().splitlines()[-1])
 
 

@@ -36,8 +36,9 @@ class Optimiser(eqx.Module, Generic[State]):
     rate: eqx.AbstractVar[float]
 
     @property
-    def moves_followers(self) -> bool:
-        """Whether it moves weights of a lift that follow the residual's slopes (`Group.by_slopes`)."""
+    def trains_followers(self) -> bool:
+        """Whether it can train weights that are to follow the residual's slopes (`Part.follows_slopes`); an optimiser
+        of first order moves them by the gradient of the loss, as all others."""
         return True
 
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:

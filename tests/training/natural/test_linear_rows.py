@@ -139,6 +139,8 @@ CASES = {
         lifted(linear(2, 1) + SITES),
     ),
     "nothing linear, conditions, Coordinates": (CONDITIONED, Coordinates(3), False, lifted(LIFTS["bent sites"])),
+    "blocks, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), False, lifted(LIFTS["blocks"])),
+    "curved sites, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), False, lifted(LIFTS["curved sites"])),
     "sites in time, Gram": (IN_TIME, Gram(), False, lifted(prism.Dense(1) + SITES)),
 }
 
@@ -157,8 +159,10 @@ def test_a_network_with_one_head_or_none_is_factored_too(modulation):
 @eqx.filter_jit
 def both_jacobians(objective: Objective, model: Model, batch: Batch):
     """Values, kernel, Jᵀc and Jδ, from factors and from the Jacobian that reverse differentiation writes out."""
-    found, weights = linear_rows(objective, model, batch), Weights.of(model)
-    values, back, loss = jax.vjp(lambda changed: stacked(objective, changed.put(model), batch), weights, has_aux=True)
+    found, whole = linear_rows(objective, model, batch), Weights.of(model)
+    weights = whole.without_followers()
+    put = lambda changed: replace(changed, followers=whole.followers).put(model)
+    values, back, loss = jax.vjp(lambda changed: stacked(objective, put(changed), batch), weights, has_aux=True)
     (plain,) = jax.vmap(back)(jnp.eye(values.size))
     below = 0 if objective.slopes is None else found.pair_count * (objective.slopes.directions or 0)
     with_lift = (jnp.arange(values.size) < values.size - below)[:, None, None]

@@ -15,7 +15,7 @@ from prism.networks.model import Architecture, Model
 from prism.objective.batches import Sampling
 from prism.objective.rows import Objective
 from prism.training.natural.linear_rows import linear_rows
-from prism.training.natural.slope_steps import block_step, site_step, slope_steps
+from prism.training.natural.slope_steps import block_step, shares, site_step, slope_steps
 from prism.training.natural.spring import Spring
 
 FAMILY = SineGordon.create(7, KEY, scaled=True)
@@ -24,6 +24,7 @@ LIFTS = {
     "groups, two channels": Sites(2, 2, 2, curved=True, groups=((0, 3), (6, 1), (2, 3)), hidden=3),
     "beside others": Dense(2) + Norm() + Sites(3, 2, curved=True, hidden=3),
 }
+DAMPING = 1e-4
 every_lift = pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
 
 
@@ -83,14 +84,19 @@ def test_blocks_follow_what_they_can_of_a_dense_step():
     objective = Objective(FAMILY, Gram(), jnp.ones(()), Sampling(12, 12))
     rows = linear_rows(objective, model, objective.draw(model, KEY))
     group, p = model.lift.groups[0], rows.by_lifted.value[:, model.lift.linear :]
-    (of_within, of_weight), left = block_step(group, p, rows.slopes)
+    (of_pattern, of_weight), left = block_step(group, p, rows.slopes, DAMPING)
     kernel = p @ p.T
-    whole = -rows.slopes.T @ np.linalg.solve(kernel + 1e-4 * np.trace(kernel) / 12 * np.eye(12), p)
-    w, v = np.asarray(group.within), np.asarray(group.weight)
-    padded = np.pad(whole, ((0, 2), (0, 0))).reshape(3, 3, 2)
-    close(of_weight, np.einsum("ijh,j->ih", padded, w) / np.sum(w**2) / 2, 1e-4)
-    close(of_within, np.einsum("ijh,ih->j", padded, v) / np.sum(v**2) / 2, 1e-4)
-    change = np.einsum("j,ih->ijh", w, of_weight) + np.einsum("j,ih->ijh", of_within, v)
+    whole = -np.asarray(rows.slopes).T @ np.linalg.solve(kernel + DAMPING * np.trace(kernel) / 12 * np.eye(12), p)
+    w, v = np.asarray(group.pattern), np.asarray(group.weight)
+    blocks = [range(0, 3), range(3, 6), range(6, 7)]
+    for number, block in enumerate(blocks):
+        own = w[: len(block)]
+        close(of_weight[number], own @ whole[np.asarray(block)] / np.sum(own**2) / 2, 1e-4)
+    for j in range(3):
+        with_j = [number for number, block in enumerate(blocks) if j < len(block)]
+        along = sum(whole[blocks[number][j]] @ v[number] for number in with_j)
+        close(of_pattern[j], along / np.sum(v[with_j] ** 2) / 2, 1e-4)
+    change = np.einsum("j,ih->ijh", w, of_weight) + np.einsum("j,ih->ijh", of_pattern, v)
     close(left, rows.slopes + p @ change.reshape(9, 2)[:7].T, 1e-4)
 
 
@@ -99,8 +105,8 @@ def test_places_take_what_blocks_leave():
     objective = Objective(FAMILY, Gram(), jnp.ones(()), Sampling(12, 12))
     batch = objective.draw(model, KEY)
     rows, pairs, (blocks, sites) = linear_rows(objective, model, batch), batch.pairs(), model.lift.groups
-    within, weight, coefficients = slope_steps(model, pairs, rows.by_lifted, rows.slopes)
-    expected, left = block_step(blocks, rows.by_lifted.value[:, :2], rows.slopes)
+    within, weight, coefficients = slope_steps(model, FAMILY, pairs, rows.by_lifted, rows.slopes, DAMPING)
+    expected, left = block_step(blocks, rows.by_lifted.value[:, :2], rows.slopes, DAMPING)
     close(within, expected[0])
     close(weight, expected[1])
     by_value, by_top = rows.by_lifted.value[:, 2:], rows.by_lifted.frames[0].top[:, 2:]
@@ -110,3 +116,10 @@ def test_places_take_what_blocks_leave():
 def test_an_optimiser_without_slopes_refuses_what_follows_them():
     with pytest.raises(InputError, match="curved sites and blocks follow the residual's slopes"):
         Spring(lift_in_kernel=True, lift_by_slopes=False).init(network(Blocks(3, 2)))
+
+
+def test_a_coordinate_of_many_places_is_not_moved_by_all_of_them_at_once():
+    """Half of what m places take of a slope is at most what there is."""
+    pairs = tuple((0, other) for other in range(1, 6))
+    groups = network(Sites(2, groups=pairs, hidden=3) + Sites(1, hidden=3)).lift.groups
+    np.testing.assert_allclose(shares(groups, 7), [2 / 6, 1, 1, 1, 1, 1, 1])

@@ -25,7 +25,7 @@ class BlockChannels(Group):
     """z = pooled(x) V + b."""
 
     part: Blocks = eqx.field(static=True)
-    within: Float[Array, "size"]
+    pattern: Float[Array, "size"]
     """w."""
     weight: Float[Array, "rows channels"]
     """V."""
@@ -35,11 +35,11 @@ class BlockChannels(Group):
     @staticmethod
     def create(part: Blocks, domain: Domain, key: Key) -> "BlockChannels":
         """Entries of the whole matrix with the variance of a dense one's, 1/coordinates."""
-        within_key, weight_key, bias_key = children(key, Purpose.ORIENTATION, Purpose.WEIGHTS, Purpose.LIFT_BIAS)
+        pattern_key, weight_key, bias_key = children(key, Purpose.ORIENTATION, Purpose.WEIGHTS, Purpose.LIFT_BIAS)
         rows = -(-domain.dimension // part.size) + (domain.coordinates - domain.dimension)
         return BlockChannels(
             part,
-            jax.random.rademacher(within_key, (part.size,), dtype=float),
+            jax.random.rademacher(pattern_key, (part.size,), dtype=float),
             jax.random.normal(weight_key, (rows, part.width)) / domain.coordinates**0.5,
             part.bias * jax.random.normal(bias_key, (part.width,)),
             domain.dimension,
@@ -59,7 +59,7 @@ class BlockChannels(Group):
 
     @property
     def by_slopes(self) -> tuple[str, ...]:
-        return "within", "weight"
+        return "pattern", "weight"
 
     @property
     def blocks(self) -> int:
@@ -75,7 +75,7 @@ class BlockChannels(Group):
 
     def pooled(self, vector: Point) -> Float[Array, "rows"]:
         """y: Σ_j w_j x_{iB+j} of every block, and time."""
-        blocks = self.in_blocks(vector) @ self.within
+        blocks = self.in_blocks(vector) @ self.pattern
         return jnp.concatenate([blocks, vector[self.dimension :]])
 
     def in_blocks(self, vector: Point) -> Float[Array, "blocks size"]:
@@ -97,13 +97,10 @@ class BlockChannels(Group):
         """W of these coordinates."""
         size, is_time = self.part.size, indices >= self.dimension
         row = jnp.where(is_time, self.blocks + indices - self.dimension, indices // size)
-        return jnp.where(is_time, 1.0, self.within[indices % size])[..., None] * self.weight[row]
+        return jnp.where(is_time, 1.0, self.pattern[indices % size])[..., None] * self.weight[row]
 
     @property
     def matrix(self) -> Float[Array, "coordinates channels"]:
         """W."""
-        whole = (self.within[None, :, None] * self.weight[: self.blocks, None]).reshape(-1, self.channels)
+        whole = (self.pattern[None, :, None] * self.weight[: self.blocks, None]).reshape(-1, self.channels)
         return jnp.concatenate([whole[: self.dimension], self.weight[self.blocks :]])
-
-    def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
-        return self.matrix

@@ -133,8 +133,8 @@ class Lift(eqx.Module):
         """Those in x of all channels, or of all but groups that are read out."""
         linear, own = [self.weight], [jnp.zeros((x.shape[0], 0), x.dtype)]
         for group, modulation in self._with_modulations(modulations):
-            if group.matrix is not None:
-                linear.append(group.matrix)
+            if (matrix := group.matrix) is not None:
+                linear.append(matrix)
             elif group.bent or self._all_spanned(read_out):
                 own.append(group.jacobian(x, modulation))
         return Gradients(jnp.concatenate(linear, axis=1), jnp.concatenate(own, axis=1))

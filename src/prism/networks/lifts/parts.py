@@ -4,7 +4,7 @@
 |---|---|---|
 | Dense(h) | x W + b | h directions of space |
 | Affine(k) | the same, past the nonlinearity, read out by q(μ) | the slope b(μ)·x |
-| Blocks(B, h) | the same with W[iB+j] = w_j V[i] | as h, with a B-th of the weights |
+| Blocks(B, h) | the same with W[iB+j] = w_j V[i] | h directions that repeat in every block up to a factor |
 | Norm() | Σ_i w_i x_i² | radial solutions |
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
@@ -22,6 +22,12 @@ Places = tuple[tuple[int, ...], ...]
 class Part:
     """One part of a lift; parts are added."""
 
+    @property
+    def follows_slopes(self) -> bool:
+        """Whether it has weights, as many as coordinates, that move by the slopes of the residual alone where the
+        optimiser takes these."""
+        return False
+
     def __add__(self, other: "Part | Parts") -> "Parts":
         return Parts((self,)) + other
 
@@ -38,6 +44,11 @@ class Parts:
 
     def __add__(self, other: "Part | Parts") -> "Parts":
         return Parts(self.parts + parts_of(other).parts)
+
+    @property
+    def follows_slopes(self) -> bool:
+        """Whether one of them does."""
+        return any(part.follows_slopes for part in self.parts)
 
     def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Those of one kind."""
@@ -75,8 +86,9 @@ class Affine(Part):
 
 @dataclass(frozen=True)
 class Blocks(Part):
-    """`width` channels z = x W + b with W[iB+j] = w_j V[i]: coordinates in blocks of `size` share one w. It has a
-    B-th of a dense part's weights, and carries slopes alone that are the same in every block up to a factor."""
+    """`width` channels z = x W + b with W[iB+j] = w_j V[i]: coordinates in blocks of `size` share one w, scaled by
+    the block's row of V. It has a B-th of a dense part's weights, and represents only directions of space that repeat
+    from block to block up to a factor."""
 
     size: int = 100
     width: int = 64
@@ -85,6 +97,10 @@ class Blocks(Part):
     def __post_init__(self):
         _check_count("size of a block", self.size)
         _check_count("width of a lift in blocks", self.width)
+
+    @property
+    def follows_slopes(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -116,7 +132,8 @@ class Sites(Part):
     """None: bent where shared."""
     curved: bool = False
     """Whether φ goes without its slope at the origin too, and begins nearly quadratic. Then it adds curvature alone: an
-    affine part beside it has the slope for itself. Coefficients of its places follow the slopes of the residual."""
+    affine part beside it has the slope for itself. Coefficients of its places, unless shared, follow the slopes of the
+    residual."""
     hidden: int = 32
     steepness: tuple[float, float] | None = None
     """The first weights' deviations, from the smoothest hidden value to the steepest, in units of one over the spread
@@ -146,7 +163,6 @@ class Sites(Part):
 
     @property
     def follows_slopes(self) -> bool:
-        """Whether its coefficients are as many as places, and move by the slopes of the residual."""
         return self.curved and not self.shared
 
     def with_groups(self, groups: Places) -> "Sites":

@@ -15,101 +15,17 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Directions, Sparse
-from prism.derivatives.taylor import Jet, Sin, Tanh, collapse, linear_jet, point_jet
+from prism.derivatives.taylor import collapse, linear_jet, point_jet
 from prism.errors import InputError
 from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.local_network import LocalDerivatives, LocalFunction, LocalNetwork
 from prism.networks.lifts.parts import Sites
-from prism.networks.modulation import Modulation, glorot
+from prism.networks.modulation import Modulation
 from prism.numerics.keys import Purpose, children
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
 
 Inputs = Float[Array, "places inputs"]
-
-
-class LocalNetwork(eqx.Module):
-    """The weights of φ: tanh, then sines, each layer scaled and shifted by μ."""
-
-    first: Float[Array, "inputs hidden"]
-    first_bias: Float[Array, "hidden"]
-    second: Float[Array, "hidden features"]
-    second_bias: Float[Array, "features"]
-
-    @staticmethod
-    def create(inputs: int, part: Sites, key: Key) -> "LocalNetwork":
-        """First weights from smooth to steep, and biases that put every sine at its own phase."""
-        purposes = (Purpose.WEIGHTS, Purpose.LIFT_BIAS, Purpose.READOUT, Purpose.SHIFT_HEAD)
-        first_key, bias_key, second_key, phase_key = children(key, *purposes)
-        steepness = jnp.geomspace(*part.steepness_range, part.hidden)
-        return LocalNetwork(
-            steepness[None] * jax.random.normal(first_key, (inputs, part.hidden)),
-            jax.random.normal(bias_key, (part.hidden,)),
-            1.5 * glorot(second_key, part.hidden, part.features),
-            jax.random.normal(phase_key, (part.features,)),
-        )
-
-    def at(self, modulations: Sequence[Modulation], curved: bool) -> "LocalFunction":
-        """φ(·; μ) without its value at the origin, or without its tangent there.
-
-        Scaled and shifted hidden values are those of other weights.
-        """
-        first, first_bias = _scaled_and_shifted(self.first, self.first_bias, modulations[0])
-        second, second_bias = _scaled_and_shifted(self.second, self.second_bias, modulations[1])
-        t = jnp.tanh(first_bias)
-        origin = t @ second + second_bias
-        slope = first @ ((1.0 - t * t)[:, None] * second) * jnp.cos(origin)[None] if curved else None
-        return LocalFunction(first, first_bias, second, second_bias, jnp.sin(origin), slope)
-
-
-class LocalFunction(eqx.Module):
-    """sin(tanh(y W + b) W' + b') − offset [− y · slope]."""
-
-    first: Float[Array, "inputs hidden"]
-    first_bias: Float[Array, "hidden"]
-    second: Float[Array, "hidden features"]
-    second_bias: Float[Array, "features"]
-    offset: Float[Array, "features"]
-    slope: Float[Array, "inputs features"] | None
-
-    def __call__(self, jet: Jet) -> Jet:
-        """Its jet from that of y."""
-        hidden = Tanh().push(jet.map_linear(lambda y: y @ self.first).shift(self.first_bias[None]))
-        sines = Sin().push(hidden.map_linear(lambda h: h @ self.second).shift(self.second_bias[None]))
-        if self.slope is not None:
-            slope = self.slope
-            sines = sines + jet.map_linear(lambda y: -y @ slope)
-        return sines.shift(-self.offset[None])
-
-    def within(self, inputs: Float[Array, "inputs places"], tangents: Float[Array, "m inputs"]) -> "Within":
-        """The same to second order along directions that all places share, written out: three arrays of the size of all
-        hidden values, where a jet has as many as directions and two."""
-        along, second = tangents @ self.first, self.second.T
-        t = jnp.tanh(self.first.T @ inputs + self.first_bias[:, None])
-        slope = 1.0 - t * t
-        values = second @ t + self.second_bias[:, None]
-        firsts = jax.vmap(lambda z: (second * z[None]) @ slope)(along)
-        bend = -(second * jnp.sum(along * along, axis=0)[None]) @ (t * slope)
-        sine, cosine = jnp.sin(values), jnp.cos(values)
-        half_laplacian = cosine * bend - 0.5 * sine * jnp.sum(firsts * firsts, axis=0)
-        value, first = sine - self.offset[:, None], cosine[None] * firsts
-        if self.slope is not None:
-            value, first = value - self.slope.T @ inputs, first - (tangents @ self.slope)[:, :, None]
-        return Within(value, first, half_laplacian)
-
-
-class Within(eqx.Module):
-    """φ at every place, its derivatives along m directions within the place, and half the sum of its second ones."""
-
-    value: Float[Array, "features places"]
-    first: Float[Array, "m features places"]
-    half_laplacian: Float[Array, "features places"]
-
-
-def _scaled_and_shifted(weight: Array, bias: Hidden, modulation: Modulation) -> tuple[Array, Hidden]:
-    """The weights of γ ⊙ (y W + b) + β."""
-    if modulation.gamma is not None:
-        weight, bias = weight * modulation.gamma[None], bias * modulation.gamma
-    return weight, bias if modulation.beta is None else bias + modulation.beta
 
 
 class SiteSums(Group):
@@ -161,7 +77,7 @@ class SiteSums(Group):
 
     @property
     def workspace(self) -> int:
-        """Three arrays of φ's hidden values at every place (`LocalNetwork.within`), and as many adjoints."""
+        """Three arrays of φ's hidden values at every place (`LocalFunction.derivatives`), and as many adjoints."""
         return 6 * self.part.hidden * len(self.places)
 
     @property
@@ -179,44 +95,44 @@ class SiteSums(Group):
         self, x: Point, modulations: Sequence[Modulation], frames: Sequence[Along]
     ) -> tuple[Hidden, list[Coefficients]]:
         """Directions that span the space ask for z, its gradient and its Laplacian: all from one look at each place."""
-        if not any(self._within(along) is not None for along in frames):
+        if all(self._local_directions(along) is None for along in frames):
             return super().lifted(x, modulations, frames)
-        function, within = self._function(modulations), self._own_coordinates(x, modulations)
-        return self._sum(within.value), [self._along(x, function, along, within) for along in frames]
+        function, found = self._function(modulations), self._derivatives(x, modulations)
+        return self._sum(found.value), [self._along(x, function, along, found) for along in frames]
 
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
-        spans = self._within(along) is not None
-        within = self._own_coordinates(x, modulations) if spans else None
-        return self._along(x, self._function(modulations), along, within)
+        """Along each direction for itself."""
+        return self._along(x, self._function(modulations), along, None)
 
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
-        return self._gradient(x, self._own_coordinates(x, modulations))
+        return self._gradient(x, self._derivatives(x, modulations))
 
     def slope_rows(
         self, x: Point, modulations: Sequence[Modulation], by_value: Hidden, by_top: Hidden
     ) -> Float[Array, "window features channels places"]:
         """∂/∂x_k of (p φ + t ½Δφ) at every place, by each of the coordinates k of the place."""
         function, inputs, units = self._function(modulations), self._inputs(x).T, self._units(x)
-        features = lambda y: function.within(y, units)
+        features = lambda y: function.derivatives(y, units)
         along = lambda unit: jax.jvp(features, (inputs,), (jnp.broadcast_to(unit[:, None], inputs.shape),))[1]
         moved = jax.vmap(along)(units)
         by = lambda rows, factor: rows[:, :, None] * factor[None, None, :, None]
         return by(moved.value, by_value) + by(moved.half_laplacian, by_top)
 
-    def _along(self, x: Point, function: LocalFunction, along: Along, within: Within | None) -> Coefficients:
+    def _along(self, x: Point, function: LocalFunction, along: Along, found: LocalDerivatives | None) -> Coefficients:
         directions, weights = along.decomposition.directions, along.decomposition.weights
         if isinstance(directions, Sparse) and self.horizon is None:
             return self._along_few(x, function, along, directions)
-        local = self._within(along)
-        if local is not None and within is not None:
-            first = directions.through(self._gradient(x, within))
-            return Coefficients((first,), self._half_trace(x, function, local, within))
+        local = self._local_directions(along)
+        if local is not None and found is not None:
+            first = directions.through(self._gradient(x, found))
+            own = None if directions.stretched else found.half_laplacian
+            return Coefficients((first,), self._sum(own) if own is not None else self._half_trace(x, function, local))
         tangents = self._tangents(directions, x.shape[0])
         jet = function(linear_jet(self._inputs(x), tangents, along.order, along.has_top, weights))
         jet = jet.map_linear(lambda features: self._sum(features.T))
         return Coefficients(jet.lower, jet.top)
 
-    def _within(self, along: Along) -> Float[Array, "m places_or_1 window"] | None:
+    def _local_directions(self, along: Along) -> Float[Array, "m places_or_1 window"] | None:
         """The directions within each place, where ½ Tr(SSᵀD²z) is asked of ones that span the space."""
         if along.order != 2 or not along.has_top:
             return None
@@ -225,28 +141,26 @@ class SiteSums(Group):
     def _function(self, modulations: Sequence[Modulation]) -> LocalFunction:
         return self.network.at(modulations, self.part.curved)
 
-    def _own_coordinates(self, x: Point, modulations: Sequence[Modulation]) -> Within:
+    def _derivatives(self, x: Point, modulations: Sequence[Modulation]) -> LocalDerivatives:
         """φ and its derivatives along the coordinates of each place."""
-        return self._function(modulations).within(self._inputs(x).T, self._units(x))
+        return self._function(modulations).derivatives(self._inputs(x).T, self._units(x))
 
     def _units(self, x: Point) -> Float[Array, "window inputs"]:
         """What a step along each coordinate of a place does to y."""
         return jnp.eye(self.network.first.shape[0], dtype=x.dtype)[: self.part.window] / self.unit
 
-    def _half_trace(self, x: Point, function: LocalFunction, local: Array, within: Within) -> Hidden:
-        """½ Tr(SSᵀD²z), from directions within each place; its own coordinates where all places have the same."""
-        if local.shape[1] == 1:
-            return self._sum(within.half_laplacian)
+    def _half_trace(self, x: Point, function: LocalFunction, local: Array) -> Hidden:
+        """½ Tr(SSᵀD²z), from directions within each place."""
         inputs = self._inputs(x)
         padded = jnp.pad(local / self.unit, ((0, 0), (0, 0), (0, inputs.shape[1] - local.shape[2])))
         top = function(linear_jet(inputs, padded, 2, True, jnp.ones(padded.shape[0], x.dtype))).top
         assert top is not None
         return self._sum(top.T)
 
-    def _gradient(self, x: Point, within: Within) -> Float[Array, "coordinates channels"]:
+    def _gradient(self, x: Point, found: LocalDerivatives) -> Float[Array, "coordinates channels"]:
         """∂z/∂x: what the places hold for each of their coordinates, added up by coordinate."""
         pattern = "kfp,fc->kpc" if self.part.shared else "kfp,pfc->kpc"
-        parts, total = jnp.einsum(pattern, within.first, self.coefficients), jnp.zeros((x.shape[0], self.channels))
+        parts, total = jnp.einsum(pattern, found.first, self.coefficients), jnp.zeros((x.shape[0], self.channels))
         if self.part.groups is not None:
             return total.at[self.places].add(jnp.moveaxis(parts, 0, 1))
         for k, part in enumerate(parts):
@@ -264,10 +178,10 @@ class SiteSums(Group):
             met = meeting[indices].reshape(-1)
             earlier = jnp.tril(met[:, None] == met[None], -1).any(axis=1)
             counts = ((met >= 0) & ~earlier).astype(x.dtype)
-            within = places[met]
-            here = (within[:, :, None] == indices[None, None]).astype(x.dtype)
+            members = places[met]
+            here = (members[:, :, None] == indices[None, None]).astype(x.dtype)
             tangent = jnp.einsum("s,pws->pw", values, here) / self.unit
-            inputs = (x[within] - self.centre) / self.unit
+            inputs = (x[members] - self.centre) / self.unit
             jet = function(linear_jet(inputs, tangent[None], along.order, False, jnp.ones(1)))
             own = self.coefficients if self.part.shared else self.coefficients[met]
             pattern = "p,pf,fc->c" if self.part.shared else "p,pf,pfc->c"
@@ -292,23 +206,21 @@ class SiteSums(Group):
 
     def _inputs(self, x: Point) -> Inputs:
         """y of every place, and time from −1 to 1."""
-        inputs = (self._windows(x) - self.centre) / self.unit
-        if self.horizon is None:
-            return inputs
-        time = jnp.broadcast_to(2.0 * x[-1] / self.horizon - 1.0, (inputs.shape[0], 1))
-        return jnp.concatenate([inputs, time], axis=1)
+        return self._with_time((self._windows(x) - self.centre) / self.unit, x, 1.0)
 
     def _tangents(self, directions: Directions, coordinates: int) -> Float[Array, "n places inputs"]:
         """What a step along each direction does to y."""
-
-        def one(v: Point) -> Inputs:
-            windows = self._windows(v) / self.unit
-            if self.horizon is None:
-                return windows
-            time = jnp.broadcast_to(2.0 * v[-1] / self.horizon, (windows.shape[0], 1))
-            return jnp.concatenate([windows, time], axis=1)
-
+        one = lambda v: self._with_time(self._windows(v) / self.unit, v, 0.0)
         return jax.vmap(one)(directions.dense(coordinates))
+
+    def _with_time(
+        self, inputs: Float[Array, "places window"], vector: Point, middle: float
+    ) -> Float[Array, "places inputs"]:
+        """One more input where there is time."""
+        if self.horizon is None:
+            return inputs
+        time = jnp.broadcast_to(2.0 * vector[-1] / self.horizon - middle, (inputs.shape[0], 1))
+        return jnp.concatenate([inputs, time], axis=1)
 
     def _windows(self, vector: Point) -> Inputs:
         """The coordinates of every place; slices where these are neighbours, which are faster than a gather."""

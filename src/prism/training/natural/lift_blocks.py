@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Directions, Spanned, Sparse
 from prism.derivatives.estimators import Mixture
-from prism.networks.lifts.lift import Lifted
+from prism.networks.lifts.lift import Lift, Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Pair, Pairs
 from prism.objective.residuals import place_of
@@ -30,7 +30,7 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
         at = lambda pair, n=number, f=frame: _directions(family, f, n, pair, model)
         draw, fixed = pairs.draws[number], frame.leader.fixed
         if fixed and isinstance(draw, Mixture) and family.constraint().radial:
-            to_points, spanned = _spanned_blocks(pairs, gradient, at, draw.mix, bool(model.lift.groups))
+            to_points, spanned = _spanned_blocks(pairs, gradient, at, draw.mix, model.lift)
             on_points, blocks = on_points + to_points, [*blocks, *spanned]
         elif fixed and pairs.shared[number] and not isinstance(draw, Mixture):
             blocks.append(SharedBlock(at(pairs.first()).dense(coordinates), gradient))
@@ -53,7 +53,7 @@ def _own_block(pairs: Pairs, at: DirectionsAt, gradient: Float[Array, "N a width
 
 
 def _spanned_blocks(
-    pairs: Pairs, gradient: Float[Array, "N n_and_2 width"], at: DirectionsAt, mix: Array, in_chunks: bool
+    pairs: Pairs, gradient: Float[Array, "N n_and_2 width"], at: DirectionsAt, mix: Array, lift: Lift
 ) -> tuple[Float[Array, "N width"], list[Block]]:
     """The blocks of a lift's own span, and what it adds to the gradients of the points.
 
@@ -67,7 +67,7 @@ def _spanned_blocks(
         return directions
 
     parts = lambda pair: (spanned(pair).along, spanned(pair).inverse_distance, spanned(pair).own.T)
-    along, inverse_distance, own = pairs.map(parts) if in_chunks else pairs.vmap(parts)
+    along, inverse_distance, own = pairs.map(parts, lift.workspace) if lift.groups else pairs.vmap(parts)
     to_point = gradient[:, -2] * inverse_distance[:, None]
     mixing = "ak,nah->nkh" if mix.ndim == 2 else "nak,nah->nkh"
     on_basis = jnp.einsum(mixing, mix, gradient[:, :-2]) - along[:, :, None] * to_point[:, None]

@@ -32,7 +32,7 @@ from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 from prism.training.natural.jacobian import Jacobian, Weights, slope_followers
 from prism.training.natural.linear_rows import LinearRows, linear_rows
-from prism.training.natural.slope_steps import slope_steps
+from prism.training.natural.slope_steps import linear_step, slope_steps
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 10
@@ -85,7 +85,7 @@ class Spring(Optimiser[SpringState]):
     compiler_options = PLAIN_LOOPS
 
     @property
-    def moves_followers(self) -> bool:
+    def trains_followers(self) -> bool:
         return self.lift_by_slopes
 
     def check(self, slopes: Slopes | None) -> None:
@@ -102,10 +102,10 @@ class Spring(Optimiser[SpringState]):
             )
 
     def init(self, model: Model) -> SpringState:
-        if slope_followers(model)(model) and not self.moves_followers:
+        if slope_followers(model)(model) and not self.trains_followers:
             raise InputError(
                 "curved sites and blocks follow the residual's slopes, which this optimiser does not take; choose "
-                "another lift, or give Spring(lift_by_slopes=True)"
+                "another lift, or give Spring(lift_by_slopes=True) (--lift-step slopes)"
             )
         zero = jax.tree.map(jnp.zeros_like, Weights.of(model))
         return SpringState(
@@ -132,9 +132,10 @@ class Spring(Optimiser[SpringState]):
         weights = Weights.of(model)
         change = self._change(weights, momentum, decay)
         if self.lift_by_slopes:
-            rate, lift = decay * state.lift_rate, self._slope_step(rows)
-            steps = slope_steps(model, batch.pairs(), rows.by_lifted, rows.slopes - rows.responses @ lift.T)
-            change = replace(change, lift=change.lift - rate * lift, followers=tuple(rate * step for step in steps))
+            rate, lift = decay * state.lift_rate, -rows.slopes.T @ linear_step(rows.responses, self.lift_damping)
+            left = rows.slopes + rows.responses @ lift.T
+            steps = slope_steps(model, objective.family, batch.pairs(), rows.by_lifted, left, self.lift_damping)
+            change = replace(change, lift=change.lift + rate * lift, followers=tuple(rate * step for step in steps))
         after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(rows.values * target) / rows.pair_count
         finite = jnp.isfinite(loss) & jnp.isfinite(change.norm()) & jnp.isfinite(change.lift_norm())
@@ -158,12 +159,6 @@ class Spring(Optimiser[SpringState]):
         lift = momentum.lift if self.lift_in_kernel else jnp.zeros_like(weights.lift)
         whole = Weights(momentum.plain, momentum.heads, lift)
         return jax.tree.map(lambda phi: -self.rate * decay * shrink * phi, whole)
-
-    def _slope_step(self, rows: LinearRows) -> Float[Array, "coordinates width"]:
-        """(∇r)ᵀ (P Pᵀ + λI)⁻¹ P."""
-        p = rows.responses
-        solution, _ = damped_solution(p @ p.T, p, jnp.full((), self.lift_damping))
-        return rows.slopes.T @ solution
 
     def _reviewed(self, state: SpringState, batch: Batch, rows: LinearRows) -> SpringState:
         """Where the batch is that of the last step: damping from the decrease over the predicted one, the lift's rate
