@@ -21,18 +21,22 @@ class LocalNetwork(eqx.Module):
     first_bias: Float[Array, "hidden"]
     second: Float[Array, "hidden features"]
     second_bias: Float[Array, "features"]
+    scale: float = eqx.field(static=True, default=1.0)
+    """What the first weights are multiplied by: the smaller, the less a step of the optimiser moves them."""
 
     @staticmethod
     def create(inputs: int, part: Sites, key: Key) -> "LocalNetwork":
         """First weights from smooth to steep, and biases that put every sine at its own phase."""
         purposes = (Purpose.WEIGHTS, Purpose.LIFT_BIAS, Purpose.READOUT, Purpose.SHIFT_HEAD)
         first_key, bias_key, second_key, phase_key = children(key, *purposes)
-        steepness = jnp.geomspace(*part.steepness_range, part.hidden)
+        scale = part.steepness_range[1] if part.curved else 1.0
+        steepness = jnp.geomspace(*part.steepness_range, part.hidden) / scale
         return LocalNetwork(
             steepness[None] * jax.random.normal(first_key, (inputs, part.hidden)),
             jax.random.normal(bias_key, (part.hidden,)),
             1.5 * glorot(second_key, part.hidden, part.features),
             jax.random.normal(phase_key, (part.features,)),
+            scale,
         )
 
     def at(self, modulations: Sequence[Modulation], curved: bool) -> "LocalFunction":
@@ -40,7 +44,7 @@ class LocalNetwork(eqx.Module):
 
         Scaled and shifted hidden values are those of other weights.
         """
-        first, first_bias = _scaled_and_shifted(self.first, self.first_bias, modulations[0])
+        first, first_bias = _scaled_and_shifted(self.scale * self.first, self.first_bias, modulations[0])
         second, second_bias = _scaled_and_shifted(self.second, self.second_bias, modulations[1])
         t = jnp.tanh(first_bias)
         origin = t @ second + second_bias
