@@ -296,7 +296,9 @@ def sites_formula(group: SiteSums, x, gamma, beta):
     time = [] if group.horizon is None else [2.0 * x[-1] / group.horizon - 1.0]
 
     def phi(y):
-        h = jnp.tanh(gamma[: part.hidden] * (y @ network.first + network.first_bias) + beta[: part.hidden])
+        h = jnp.tanh(
+            gamma[: part.hidden] * (y @ (network.scale * network.first) + network.first_bias) + beta[: part.hidden]
+        )
         return jnp.sin(gamma[part.hidden :] * (h @ network.second + network.second_bias) + beta[part.hidden :])
 
     def at(place, coefficients):

@@ -181,7 +181,7 @@ def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
     network = group.network
     return {
         "places": jnp.asarray(group.places),
-        "first": network.first,
+        "first": network.scale * network.first,
         "first_bias": network.first_bias,
         "second": network.second,
         "second_bias": network.second_bias,

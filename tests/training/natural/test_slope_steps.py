@@ -37,7 +37,9 @@ def features(group, modulations, y):
     first, second = modulations
 
     def phi(y):
-        h = jnp.tanh(first.gamma * (y @ group.network.first + group.network.first_bias) + first.beta)
+        h = jnp.tanh(
+            first.gamma * (y @ (group.network.scale * group.network.first) + group.network.first_bias) + first.beta
+        )
         return jnp.sin(second.gamma * (h @ group.network.second + group.network.second_bias) + second.beta)
 
     value, tangent = jax.jvp(phi, (jnp.zeros_like(y),), (y,))
