@@ -41,7 +41,8 @@ from prism.families.two_body import TwoBodyFamily
 from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites
+from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
@@ -215,7 +216,10 @@ LIFTS: dict[str, Part | Parts] = {
     "sites over groups": Affine(1) + replace(SITES, groups=((0, 3), (5, 1), (6, 5))),
     "one place": Dense(1) + replace(SITES, groups=((4, 1),)),
     "blocks": Affine(1) + Blocks(3, 2),
-    "curved sites": Affine(1) + replace(SITES, curved=True, steepness=(0.06, 0.6)),
+    "quadratic": Affine(1) + Quadratic(3, 2),
+    "quadratic over pairs": Dense(1) + Quadratic(2, 1, groups=((0, 3), (5, 1))),
+    "periodic quadratic": Quadratic(2, 2, periodic=True),
+    "squares": Affine(1) + Quadratic(1, 1),
     "sum": Dense(1) + Affine(1) + Norm() + SITES,
 }
 """Every part alone or beside others, small."""
@@ -263,7 +267,7 @@ def network_formula(model: Model, x, mu):
         start += width
         if index < len(manifold.weights):
             z = manifold.weights[index] @ h + manifold.biases[index]
-    return model.amplitude * (h @ manifold.readout + manifold.offset + rest)
+    return model.level + model.amplitude * (h @ manifold.readout + manifold.offset + rest)
 
 
 def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
@@ -280,6 +284,14 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
             case BlockChannels(part=part):
                 rows = [group.pattern[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
                 bent.append(x @ jnp.stack([*rows, *group.weight[group.blocks :]]) + group.bias)
+            case QuadraticForms(part=part):
+                y, d = (x[: group.dimension] - group.centre) / group.unit, group.dimension
+                near = [(i, i + k) for k in range(1, part.window) for i in range(d if part.periodic else d - k)]
+                products = [
+                    y[i] * y[j % d] * row for (i, j), row in zip(part.groups or near, group.products, strict=True)
+                ]
+                whole = sum([y[i] ** 2 * row for i, row in enumerate(group.squares)] + products, start=jnp.zeros(()))
+                skipping.append(whole / d**0.5)
             case SiteSums(part=part):
                 own = part.hidden + part.features
                 channels = sites_formula(group, x, gamma[:own], beta[:own])
@@ -289,22 +301,19 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
 
 
 def sites_formula(group: SiteSums, x, gamma, beta):
-    """Σ_i A_i·(φ(y_i; μ) − φ(0; μ)), one place after the other; without its tangent at 0 where curved."""
+    """Σ_i A_i·(φ(y_i; μ) − φ(0; μ)), one place after the other."""
     part, network, d = group.part, group.network, group.dimension
     last = d if part.periodic else d - part.window + 1
     places = part.groups or [[(i + k) % d for k in range(part.window)] for i in range(last)]
     time = [] if group.horizon is None else [2.0 * x[-1] / group.horizon - 1.0]
 
     def phi(y):
-        h = jnp.tanh(
-            gamma[: part.hidden] * (y @ (network.scale * network.first) + network.first_bias) + beta[: part.hidden]
-        )
+        h = jnp.tanh(gamma[: part.hidden] * (y @ network.first + network.first_bias) + beta[: part.hidden])
         return jnp.sin(gamma[part.hidden :] * (h @ network.second + network.second_bias) + beta[part.hidden :])
 
     def at(place, coefficients):
         y = jnp.stack([*[(x[place[k]] - group.centre) / group.unit for k in range(part.window)], *time])
-        value, tangent = jax.jvp(phi, (jnp.zeros(y.shape),), (y,))
-        return (phi(y) - value - (tangent if part.curved else 0.0)) @ coefficients
+        return (phi(y) - phi(jnp.zeros(y.shape))) @ coefficients
 
     of_place = None if part.shared else 0
     return jnp.sum(jax.vmap(at, (0, of_place))(jnp.asarray(places), group.coefficients), axis=0)

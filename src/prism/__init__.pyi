@@ -66,6 +66,7 @@ from .networks.lifts.parts import (
     Blocks as Blocks,
     Dense as Dense,
     Norm as Norm,
+    Quadratic as Quadratic,
     Sites as Sites,
 )
 from .networks.model import Architecture as Architecture
@@ -76,7 +77,7 @@ from .training.optimisers import (
     Optimiser as Optimiser,
 )
 from .training.natural.spring import Spring as Spring
-from .solving.runs import solve as solve
+from .solving.solve import solve as solve
 from .solution.evaluation import Evaluation as Evaluation
 from .solution.solution import (
     Solution as Solution,

@@ -9,7 +9,7 @@ from helpers import FAMILIES, KEY, name_of
 from prism.cli.lifts import LIFTS, lift_text, parse_lift
 from prism.errors import InputError
 from prism.families import SineGordon
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites, parts_of
 from prism.solving.settings import Settings
 
 FAMILY = SineGordon.create(4, KEY)
@@ -29,7 +29,7 @@ TYPED = {
     "sites:1:shared+norm": Sites(1, shared=True) + Norm(),
     "sites:2:shared:periodic": Sites(2, shared=True, periodic=True),
     "sites:2+sites:3": Sites(2) + Sites(3),
-    "affine:4+sites:2:curved": Affine(4) + Sites(2, curved=True),
+    "affine:4+quadratic:3:channels=2:periodic": Affine(4) + Quadratic(3, 2, periodic=True),
     "blocks:3:8": Blocks(3, 8),
     "blocks:3:8:bias=0.5+affine:2": Blocks(3, 8, 0.5) + Affine(2),
     "dense:8:bias=0.1234567890123": Dense(8, bias=0.1234567890123, clocks=30.0),
@@ -49,7 +49,7 @@ def test_the_usual_lift_can_be_typed(family):
 
 
 REFUSED = {
-    "": "unknown part ''; choose dense, affine, blocks, norm, sites, joined by +",
+    "": "unknown part ''; choose dense, affine, blocks, norm, quadratic, sites, joined by +",
     "fourier:8": "unknown part 'fourier'",
     "dense:8+": "unknown part ''",
     "dense": "dense needs a number, such as dense:256",
@@ -69,8 +69,8 @@ REFUSED = {
     "sites:2:shared=yes": "has 'shared=yes', which means nothing there",
     "sites:2:features=many": "has 'features=many', which means nothing there",
     "sites:2:bias=1": "has 'bias=1', which means nothing there",
-    "dense:8:found": "only sites have groups to be found; write sites:2:found",
-    "sites:3:found": "pairs are what is found in an equation; write sites:2:found",
+    "dense:8:found": "only sites and quadratic parts have groups to be found; write sites:2:found",
+    "sites:3:found": "pairs are what is found in an equation; write a window of 2",
     "dense:8+dense:8": "at most; add their channels",
     "dense:0": "the width of a dense lift is 0",
     "sites:2:features=0": "the features of sites is 0",

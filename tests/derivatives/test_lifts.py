@@ -115,7 +115,9 @@ def test_gram_is_exact_where_the_network_is_the_solution(lift):
 def check_slopes(lift) -> None:
     """The derivatives of the Laplacian under Gram by all weights and by the point with those of the formula."""
     family, model = Terms(BALL, {"lap": Laplacian()}), small_model(BALL, depth=1, lift=lift)
-    weights, rest = eqx.partition(eqx.tree_at(lambda m: m.amplitude, model, 0.7), eqx.is_inexact_array)
+    weights, rest = eqx.partition(
+        eqx.tree_at(lambda m: (m.level, m.amplitude), model, (0.3, 0.7)), eqx.is_inexact_array
+    )
 
     @jax.jit
     @jax.vmap

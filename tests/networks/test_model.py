@@ -89,13 +89,13 @@ def test_a_jet_has_the_value_of_the_point(domain):
         close(second.value, value)
 
 
-def test_the_amplitude_is_the_unit_of_the_output():
+def test_the_output_is_measured_from_the_level_in_units_of_the_amplitude():
     model = small_model(BALL)
     louder = eqx.tree_at(lambda m: m.amplitude, model, 3 * model.amplitude)
     one, three = jax.jit(lambda: [value_of(m, X[0], MU[0]) for m in (model, louder)])()
-    close(three, 3 * one)
+    close(three - model.level, 3 * (one - model.level))
     assert eqx.filter_eval_shape(created).amplitude.shape == ()
-    assert created().amplitude == 1.0
+    assert (created().level, created().amplitude) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("affine", [0, 2])

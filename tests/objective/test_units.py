@@ -10,7 +10,7 @@ import pytest
 from helpers import BALL, FAMILIES, KEY, D, Terms, close, name_of, small_model
 
 from prism import Laplacian, Prescribed, Sampling, Sphere
-from prism.derivatives.estimators import Exact
+from prism.derivatives.estimators import Exact, Gram
 from prism.families import AllenCahn, Poisson
 from prism.networks.model import Model
 from prism.objective.rows import Objective, Slopes
@@ -53,8 +53,8 @@ def test_silence_costs_one(family):
     assert eqx.tree_equal((found.lift, found.manifold, found.generator), (model.lift, model.manifold, model.generator))
 
 
-def test_the_unit_of_the_output_answers_the_silent_residual():
-    """Of a linear family: the network N = amplitude changes the residual by as much as its root mean square."""
+def test_the_unit_of_the_output_answers_what_the_level_leaves():
+    """Of a linear family: the network N = amplitude changes the residual by as much as that of the level is large."""
     model, aim = raw(Poisson.create(D, KEY))
 
     batch = aim.draw(model, KEY)
@@ -62,11 +62,11 @@ def test_the_unit_of_the_output_answers_the_silent_residual():
     @eqx.filter_jit
     def responses():
         found, in_units = with_units(model, aim, KEY)
-        levels = [found.constant(jnp.asarray(level)) for level in (0.0, 1.0)]
+        levels = [found.constant(value) for value in (jnp.zeros(()), jnp.ones(()), found.level / found.amplitude)]
         return [in_units.equations(network, batch, batch.draws) for network in levels]
 
-    silent, one = responses()
-    close(jnp.mean((one - silent) ** 2), 1.0)
+    silent, one, level = responses()
+    close(jnp.mean((one - silent) ** 2), jnp.mean(level**2))
 
 
 def test_calibrating_again_changes_nothing():
@@ -77,6 +77,26 @@ def test_calibrating_again_changes_nothing():
         second, again = in_units(first, aim)
         close(again.scale, aim.scale)
         close(second.amplitude, first.amplitude)
+
+
+def test_the_level_is_the_constant_of_the_smallest_residual():
+    """Of a family whose solution is nearly constant: no other constant leaves less, and the unit is what is left."""
+    family = AllenCahn.create(300, KEY)
+    model = small_model(family.domain, parameters=family.parameters)
+    aim = Objective(family, Gram(), jnp.ones(()), Sampling(16, 16))
+    found, _ = eqx.filter_jit(with_units)(model, aim, KEY)
+    batch = draw_constant_batch(family, Gram(), aim.sampling, KEY)
+    left = lambda value: float(root_mean_square(constant_residuals(family, batch, value)))
+    assert left(found.level) < 0.1 * left(jnp.zeros(()))
+    assert all(left(found.level) < left(factor * found.level) for factor in (0.99, 1.01))
+    gain = (left(2.0 * found.level) - left(found.level)) / abs(float(found.level))
+    assert 0.2 * left(found.level) < float(found.amplitude) * gain < 5.0 * left(found.level)
+
+
+def test_a_constant_that_says_little_is_not_taken():
+    """Where the solution has no level, the network begins at zero."""
+    model, aim = raw(Terms(BALL, {"lap": Laplacian()}))
+    assert eqx.filter_jit(with_units)(model, aim, KEY)[0].level == 0.0
 
 
 def test_both_parts_of_the_loss_start_at_one():

@@ -6,7 +6,7 @@ import pytest
 from helpers import KEY
 
 from prism.families import SineGordon
-from prism.networks.lifts.parts import Affine, Dense, Norm, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Dense, Norm, Quadratic, Sites, parts_of
 from prism.problem.structure import Kind, Structure
 from prism.solving import lift_choice
 from prism.solving.lift_choice import candidates, choose_lift, groups_of, suggested_lift
@@ -17,7 +17,7 @@ SUGGESTED = {
     "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
     "sum": (Structure(Kind.SUM, 50, 50), [Sites(1, 16)]),
     "chain": (Structure(Kind.CHAIN, 500, 500, 3), [Sites(3, 4)]),
-    "long chain": (Structure(Kind.CHAIN, 5_000, 5_000, 2), [Affine(4), Sites(2, 4, curved=True, hidden=16)]),
+    "long chain": (Structure(Kind.CHAIN, 5_000, 5_000, 2), [Affine(4), Quadratic(2)]),
     "pairs": (Structure(Kind.PAIRS, 4, 4, 2, pairs=((0, 2),)), [Sites(2, 16, groups=((0, 2), (1, 2), (2, 3)))]),
 }
 
@@ -53,11 +53,11 @@ def test_each_candidate_once():
     assert list(candidates(Structure(Kind.NONE, 6, 6), Settings.choose(family))) == ["usual", "neighbours"]
 
 
-def test_sites_are_tried_plain_and_curved():
+def test_sites_and_quadratic_forms_are_tried():
     family, chain = SineGordon.create(6, KEY), Structure(Kind.CHAIN, 6, 6, 3)
     lifts = candidates(chain, Settings.choose(family))
-    assert list(lifts) == ["the equation's (chain)", "the equation's (chain), curved", "usual", "neighbours"]
-    assert list(lifts["the equation's (chain), curved"].parts) == [Affine(4), Sites(3, 4, curved=True)]
+    assert list(lifts) == ["the equation's (chain)", "the equation's (chain), quadratic", "usual", "neighbours"]
+    assert list(lifts["the equation's (chain), quadratic"].parts) == [Affine(4), Quadratic(3)]
 
 
 def test_in_many_dimensions_an_affine_part_is_tried_alone():

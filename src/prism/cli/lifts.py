@@ -5,7 +5,7 @@ import re
 from dataclasses import fields
 
 from prism.errors import InputError
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Places, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Places, Quadratic, Sites
 from prism.problem.family import Family
 from prism.problem.structure import Kind, find_structure
 from prism.solving.lift_choice import groups_of
@@ -18,9 +18,10 @@ LIFTS = {
     "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
     "sites:W:shared": "the same coefficients everywhere: translation-invariant, or exchangeable for sites:1:shared",
     "sites:W:found": "over the groups of coordinates that interact in the equation (see `prism structure`)",
-    "sites:W:curved": "without value and slope at the origin: curvature beside affine:K, for thousands of dimensions",
-    "auto": "the equation's lift (plain and curved), the usual one, neighbours, affine alone beyond 20,000 dimensions, "
-    "each tried; the best goes on",
+    "quadratic:W": "quadratic forms of neighbours in windows of W (or :found): curvature beside affine:K, in thousands "
+    "of dimensions",
+    "auto": "the equation's lift (sites and quadratic forms), the usual one, neighbours, affine alone beyond 20,000 "
+    "dimensions, each tried; the best goes on",
 }
 AUTO = "auto"
 NARROWEST_DEFAULT = 64
@@ -30,10 +31,11 @@ NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "affine": (Affine, ("channels",)),
     "blocks": (Blocks, ("size", "width")),
     "norm": (Norm, ()),
+    "quadratic": (Quadratic, ("window",)),
     "sites": (Sites, ("window",)),
 }
 """Each part's name, and what the numbers behind it are."""
-FLAGS = ("shared", "periodic", "bent", "curved")
+FLAGS = ("shared", "periodic", "bent")
 FOUND = "found"
 FLOATS = ("bias", "clocks")
 INTEGERS = ("features", "channels", "hidden")
@@ -51,8 +53,10 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
             raise InputError(f"--lift {text}: unknown part {name!r}; choose {', '.join(NAMES)}, joined by +")
         part = _parse_part(text, piece, name, [word for word in rest if word != FOUND], default)
         if FOUND in rest:
-            if not isinstance(part, Sites):
-                raise InputError(f"--lift {text}: only sites have groups to be found; write sites:2:found")
+            if not isinstance(part, Sites | Quadratic):
+                raise InputError(
+                    f"--lift {text}: only sites and quadratic parts have groups to be found; write sites:2:found"
+                )
             part = part.with_groups(found_groups(text, part, family, seed))
         parts.append(part)
     return Parts(tuple(parts))
@@ -66,10 +70,10 @@ def typed_width(text: str | None) -> int:
     return sum(widths)
 
 
-def found_groups(text: str, part: Sites, family: Family, seed: int) -> Places:
+def found_groups(text: str, part: Sites | Quadratic, family: Family, seed: int) -> Places:
     """The pairs of coordinates that interact in the equation."""
     if part.window != 2:
-        raise InputError(f"--lift {text}: pairs are what is found in an equation; write sites:2:found")
+        raise InputError(f"--lift {text}: pairs are what is found in an equation; write a window of 2")
     structure = find_structure(family, seed)
     if structure.kind not in (Kind.PAIRS, Kind.CHAIN) or structure.probed < structure.dimension:
         raise InputError(
@@ -114,7 +118,13 @@ def _number(text: str, value: str) -> float:
 
 
 def _example(name: str) -> str:
-    return {"dense": "dense:256", "affine": "affine:4", "blocks": "blocks:100:64", "sites": "sites:2"}[name]
+    return {
+        "dense": "dense:256",
+        "affine": "affine:4",
+        "blocks": "blocks:100:64",
+        "quadratic": "quadratic:2",
+        "sites": "sites:2",
+    }[name]
 
 
 def lift_text(parts: Parts) -> str:

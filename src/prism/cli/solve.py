@@ -1,7 +1,6 @@
 """`prism solve`: train, evaluate, write the run's directory, say what was found."""
 
 import argparse
-import time
 from dataclasses import dataclass, replace
 
 from prism.cli.configuration import given_options, new_options, resumed_options
@@ -10,15 +9,11 @@ from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer, say
 from prism.numerics.compilation import keep_programs
-from prism.problem.structure import find_structure
 from prism.reporting.records import RunDirectory
-from prism.solving.lift_choice import candidates, choose_lift
+from prism.solving.lift_choice import is_worth_trials, with_lift_by_trials
 from prism.solving.runs import Outcome, Record, execute
-from prism.solving.settings import Settings, architecture_for
+from prism.solving.settings import Settings
 from prism.training.loop import Budget
-
-TRIAL_SHARE, TRIAL_SECONDS = 0.08, 5.0
-"""The part of a budget of minutes that the trial of one lift takes, and the least seconds of it."""
 
 
 def run(options: argparse.Namespace, directory: RunDirectory) -> int:
@@ -42,32 +37,26 @@ def build(chosen: SolveOptions) -> Task:
     keep_programs()
     budget, family = chosen.build_budget(), chosen.build_family()
     settings = chosen.build_settings(family)
+    sizes_named = chosen.width is not None or chosen.depth is not None
+    if chosen.lift is None and not sizes_named and is_worth_trials(settings, budget):
+        chosen = replace(chosen, lift=AUTO)
     return Task(chosen.resolved(settings), family, settings, budget)
 
 
 def decided(task: Task) -> Task:
-    """The task with a lift chosen by trials, where that was asked for. They are part of its minutes."""
+    """The task with a lift chosen by trials, where that was asked for or nothing else was."""
     if task.options.lift != AUTO:
         return task
-    begun = time.perf_counter()
-    structure = find_structure(task.family, task.settings.seed)
-    for line in structure.describe():
-        say(line)
-    minutes = task.budget.minutes
-    seconds = TRIAL_SECONDS if minutes is None else min(max(60.0 * minutes * TRIAL_SHARE, TRIAL_SECONDS), 60.0)
-    choice = choose_lift(task.family, task.settings, candidates(structure, task.settings), seconds, say)
-    for line in choice.describe():
-        say(line)
-    architecture = architecture_for(choice.best.lift, task.settings.architecture)
+    found = with_lift_by_trials(task.family, task.settings, task.budget, say)
+    architecture = found.settings.architecture
     options = replace(
-        task.options, lift=lift_text(choice.best.lift), width=architecture.width, depth=architecture.depth
+        task.options,
+        lift=lift_text(found.choice.best.lift),
+        width=architecture.width,
+        depth=architecture.depth,
+        minutes=found.budget.minutes,
     )
-    if minutes is None:
-        return Task(options, task.family, replace(task.settings, architecture=architecture), task.budget)
-    left = max(minutes - (time.perf_counter() - begun) / 60.0, minutes / 3)
-    say(f"{left:.1f} of {minutes:g} minutes are left for training")
-    settings = replace(task.settings, architecture=architecture)
-    return Task(replace(options, minutes=left), task.family, settings, Budget(minutes=left))
+    return Task(options, task.family, found.settings, found.budget)
 
 
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:

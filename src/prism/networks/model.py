@@ -1,4 +1,4 @@
-"""The network  N(x; μ) = amplitude · (Manifold(z_bent; μ) + q(μ)·z_rest),  z = Lift(x; μ).
+"""The network  N(x; μ) = level + amplitude · (Manifold(z_bent; μ) + q(μ)·z_rest),  z = Lift(x; μ).
 
 Some channels of the lift skip the nonlinearity. With the weights q(μ) of the generator the affine ones make a part
 a(μ) + b(μ)·x, whose gradient b(μ) moves with μ in the span of a few learned directions.
@@ -45,11 +45,12 @@ class Architecture:
 
 
 class Model(eqx.Module):
-    """N(x; μ), whose output is measured in units of `amplitude` (not trained: set from the problem)."""
+    """N(x; μ), measured from `level` in units of `amplitude` (neither is trained: both are set from the problem)."""
 
     lift: Lift
     manifold: Manifold
     generator: HyperGenerator
+    level: Scalar
     amplitude: Scalar
     parameters: ParameterSpace
 
@@ -67,9 +68,9 @@ class Model(eqx.Module):
                 architecture.modulation,
                 hidden,
                 child(key, Purpose.GENERATOR),
-                lift.affine,
-                lift.width - lift.bent_width - lift.affine,
+                lift.mixed_by_mu,
             ),
+            jnp.zeros(()),
             jnp.ones(()),
             parameters,
         )
@@ -87,7 +88,7 @@ class Model(eqx.Module):
         """The network that is amplitude · value everywhere."""
         outputs = lambda m: [m.manifold.readout, m.generator.affine_head, m.generator.affine_offset]
         present = lambda m: [leaf for leaf in outputs(m) if leaf is not None]
-        zero = eqx.tree_at(present, self, replace_fn=jnp.zeros_like)
+        zero = eqx.tree_at(lambda m: [m.level, *present(m)], self, replace_fn=jnp.zeros_like)
         return eqx.tree_at(lambda m: m.manifold.offset, zero, value)
 
     def lift_point(self, x: Point, mu: Parameter) -> Hidden:
@@ -108,12 +109,12 @@ class Model(eqx.Module):
 
     def read(self, lifted: Jet, mu: Parameter) -> Jet:
         """The jet of N from that of z."""
-        amplitude = jax.lax.stop_gradient(self.amplitude)
+        level, amplitude = jax.lax.stop_gradient((self.level, self.amplitude))
         network = self.manifold(lifted.map_linear(self.lift.bent), self.modulation(mu)[: self.depth])
         q = self.generator.affine_weights(self.parameters.standardise(mu))
         if q is not None:
             network = network + lifted.map_linear(lambda z: self.lift.read_out(z) @ q)
-        return network.map_linear(lambda value: amplitude * value)
+        return network.map_linear(lambda value: amplitude * value).shift(level)
 
     def _lift_modulation(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.modulation(mu)[self.depth :] if self.lift.knows_mu else ()

@@ -83,11 +83,11 @@ class HyperGenerator(eqx.Module):
         settings: ModulationSettings,
         hidden: Sequence[int],
         key: Key,
-        affine: int = 0,
-        others: int = 0,
+        read_out: Sequence[tuple[int, bool]] = (),
     ) -> "HyperGenerator":
-        """`widths` of the modulated layers; `hidden` widths of the generator's own; `affine` channels of the lift, and
-        `others` that skip the nonlinearity too, whose weights start at one."""
+        """`widths` of the modulated layers; `hidden` widths of the generator's own; of the lift's channels that are
+        read out, part by part, how many, and whether their weights are mixed by μ from the start: those of other parts
+        start at one."""
         keys, sizes = items(child(key, Purpose.WEIGHTS), len(hidden)), itertools.pairwise((parameters, *hidden))
         weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=True))
         embedding, total = hidden[-1], sum(widths)
@@ -102,13 +102,16 @@ class HyperGenerator(eqx.Module):
         shift_head = head(settings.shift, Purpose.SHIFT_HEAD)
         biases = tuple(jnp.zeros(width) for width in hidden)
         affine_head, affine_offset = None, None
-        if affine + others:
-            affine_offset = jnp.concatenate([jnp.eye(1, affine)[0], jnp.ones(others)])
-        if affine + others and (settings.scale or settings.shift):
-            affine_head = (
-                glorot(child(key, Purpose.AFFINE_HEAD), embedding, affine) if affine else jnp.zeros((embedding, 0))
-            )
-            affine_head = jnp.pad(affine_head, ((0, 0), (0, others)))
+        if sum(channels for channels, _ in read_out):
+            starts = [jnp.eye(1, channels)[0] if mixed else jnp.ones(channels) for channels, mixed in read_out]
+            affine_offset = jnp.concatenate(starts)
+            if settings.scale or settings.shift:
+                keys = items(child(key, Purpose.AFFINE_HEAD), len(read_out))
+                heads = [
+                    glorot(own, embedding, channels) if mixed and channels else jnp.zeros((embedding, channels))
+                    for own, (channels, mixed) in zip(keys, read_out, strict=True)
+                ]
+                affine_head = jnp.concatenate(heads, axis=1)
         return HyperGenerator(weights, biases, scale_head, shift_head, affine_head, affine_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:

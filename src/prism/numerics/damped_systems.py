@@ -32,3 +32,21 @@ def damped_solution(
     first = (attempt(damping), damping, jnp.zeros((), jnp.int32))
     solution, damping, _ = jax.lax.while_loop(failed, again, first)
     return solution / level, damping
+
+
+def linear_step(p: Float[Array, "N channels"], damping: float) -> Float[Array, "N channels"]:
+    """(P Pᵀ + λI)⁻¹ P, λ relative to the mean diagonal: what a change of linear channels takes of every slope."""
+    return damped_solution(p @ p.T, p, jnp.full((), damping))[0]
+
+
+def small_solutions(matrices: Float[Array, "k k n"], targets: Float[Array, "k n"]) -> Float[Array, "k n"]:
+    """M⁻¹ b of n positive definite systems of a few unknowns, by elimination written out over all of them at once.
+
+    LAPACK would be called n times; inside a training step, beside other such calls, XLA's pool of two threads has been
+    seen to stand still in them.
+    """
+    rows = [jnp.concatenate([matrix, target[None]]) for matrix, target in zip(matrices, targets, strict=True)]
+    for pivot in range(len(rows)):
+        leading = rows[pivot] / rows[pivot][pivot][None]
+        rows = [leading if k == pivot else row - row[pivot][None] * leading for k, row in enumerate(rows)]
+    return jnp.stack([row[-1] for row in rows])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
@@ -20,6 +20,10 @@ from prism.problem.terms import constant_residual, constrained_value
 from prism.shapes import Key, Scalar
 
 UNIT_POINTS = 64
+LEVEL_STEPS, LEVEL_TOLERANCE = 20, 1e-4
+"""The most steps to the best constant, and the relative change after which it is found."""
+LEVEL_WORTH = 0.5
+"""A constant is taken where it leaves less of the residual than this."""
 
 
 def draw_constant_batch(family: Family, estimator: Estimator, sampling: Sampling, key: Key) -> Batch:
@@ -38,9 +42,9 @@ def constant_residuals(family: Family, batch: Batch, value: Scalar, draws: Draws
     return batch.over_pairs(at, batch.draws if draws is None else draws)
 
 
-def constant_response(family: Family, batch: Batch) -> tuple[Float[Array, "N"], Float[Array, "N"]]:
-    """The residual of N = 0 at every pair, and how it changes with the constant."""
-    return jax.jvp(lambda value: constant_residuals(family, batch, value), (jnp.zeros(()),), (jnp.ones(()),))
+def constant_response(family: Family, batch: Batch, value: Scalar) -> tuple[Float[Array, "N"], Float[Array, "N"]]:
+    """The residual of N = value at every pair, and how it changes with the value."""
+    return jax.jvp(lambda moved: constant_residuals(family, batch, moved), (value,), (jnp.ones(()),))
 
 
 def residual_scale(family: Family, batch: Batch) -> Scalar:
@@ -52,25 +56,53 @@ def residual_scale(family: Family, batch: Batch) -> Scalar:
 def with_units(model: Model, objective: Objective, key: Key) -> tuple[Model, Objective]:
     """The network and the objective in the units of the problem: those of the network's output and of the rows.
 
-    With r(N) the residual: scale = rms r(0); amplitude = rms r(0) / rms r'(0)[1], the size of the constant network
-    that answers a residual of that size; slope_scale = rms |∇ₓr(0)|; condition_scale the largest of amplitude and
-    what the conditions ask for beyond N = 0.
+    With r(N) the residual: scale = rms r(0); level the constant network of the smallest residual, where that is worth
+    taking; amplitude = rms r(level) / rms r'(level)[1], the size of the constant that answers a residual of that size;
+    slope_scale = rms |∇ₓr(0)|; condition_scale the largest of amplitude and what the conditions ask for beyond N = 0.
     """
     family, sampling = objective.family, objective.sampling
     few = sampling.with_points(min(sampling.points, UNIT_POINTS))
     batch, zero = draw_constant_batch(family, objective.estimator, few, key), jnp.zeros(())
-    at_zero, response = constant_response(family, batch)
-    size, gain = root_mean_square(at_zero), root_mean_square(response)
+    size = root_mean_square(constant_residuals(family, batch, zero))
     scale = jnp.where(size > 0, size, 1.0)
-    amplitude = jnp.where(gain > 0, scale / gain, 1.0)
+    level, left, gain = best_level(family, batch)
+    amplitude = jnp.where(gain > 0, jnp.where(left > 0, left, 1.0) / gain, 1.0)
     slopes = batch.pairs().map(
         lambda pair: jax.grad(lambda x: constant_residual(family, pair.draws, x, pair.mu, zero))(pair.x)
     )
     slope_scale = root_mean_square(slopes) * slopes.shape[1] ** 0.5
     misses = condition_scale(family, batch.targets, amplitude)
     scales = (scale, jnp.where(slope_scale > 0, slope_scale, 1.0), misses)
-    model = eqx.tree_at(lambda m: m.amplitude, model, amplitude)
+    model = eqx.tree_at(lambda m: (m.level, m.amplitude), model, (level, amplitude))
     return model, eqx.tree_at(lambda o: (o.scale, o.slope_scale, o.condition_scale), objective, scales)
+
+
+def best_level(family: Family, batch: Batch) -> tuple[Scalar, Scalar, Scalar]:
+    """The constant network of the smallest residual by Gauss and Newton's steps, or zero where that would not take most
+    of the residual away; the root mean square of the residual there, and of its change with the constant.
+
+    Where a constant is most of a solution, as in many dimensions, learning begins at what is left. Otherwise the first
+    steps would write errors of the constant's size into all weights, and those that hardly move the residual keep them.
+    """
+    response = lambda level: constant_response(family, batch, level)
+
+    def unfinished(carry: tuple[Scalar, Scalar, Int[Array, ""]]) -> Bool[Array, ""]:
+        level, change, steps = carry
+        return (jnp.abs(change) > LEVEL_TOLERANCE * jnp.abs(level)) & (steps < LEVEL_STEPS)
+
+    def step(carry: tuple[Scalar, Scalar, Int[Array, ""]]) -> tuple[Scalar, Scalar, Int[Array, ""]]:
+        level, _, steps = carry
+        values, gains = response(level)
+        change = -mean_product(values, gains) / jnp.maximum(mean_product(gains, gains), jnp.finfo(values.dtype).tiny)
+        return level + change, change, steps + 1
+
+    zero = jnp.zeros(())
+    level, _, _ = jax.lax.while_loop(unfinished, step, step((zero, zero, jnp.zeros((), jnp.int32))))
+    (before, gain_before), (after, gain_after) = (
+        tuple(root_mean_square(values) for values in response(at)) for at in (zero, level)
+    )
+    worth = jnp.isfinite(level) & (after < LEVEL_WORTH * before)
+    return jnp.where(worth, level, 0.0), jnp.where(worth, after, before), jnp.where(worth, gain_after, gain_before)
 
 
 def condition_scale(family: Family, targets: Sequence[Target], amplitude: Scalar) -> Scalar:
@@ -81,7 +113,12 @@ def condition_scale(family: Family, targets: Sequence[Target], amplitude: Scalar
 
 
 def root_mean_square(values: Float[Array, "..."]) -> Scalar:
-    """Of the finite values: one bad point must not decide the units of a run."""
-    finite = jnp.isfinite(values)
-    squares = jnp.where(finite, values * values, 0.0)
-    return jnp.sqrt(jnp.sum(squares) / jnp.maximum(jnp.sum(finite), 1))
+    """Of the finite values."""
+    return jnp.sqrt(mean_product(values, values))
+
+
+def mean_product(first: Float[Array, "..."], second: Float[Array, "..."]) -> Scalar:
+    """Of the finite products: one bad point must not decide the units of a run."""
+    products = first * second
+    finite = jnp.isfinite(products)
+    return jnp.sum(jnp.where(finite, products, 0.0)) / jnp.maximum(jnp.sum(finite), 1)

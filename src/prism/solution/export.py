@@ -29,6 +29,7 @@ from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Group
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
+from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
@@ -117,7 +118,10 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
         ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
         ("network", model, (Model,)),
         ("lift", model.lift, (Lift,)),
-        *[("lift's part", group, (BlockChannels, SquaredNorm, SiteSums)) for group in model.lift.groups],
+        *[
+            ("lift's part", group, (BlockChannels, QuadraticForms, SquaredNorm, SiteSums))
+            for group in model.lift.groups
+        ],
         ("manifold", model.manifold, (Manifold,)),
         ("generator", model.generator, (HyperGenerator,)),
     )
@@ -167,9 +171,10 @@ def _describe_group(group: Group) -> dict[str, object]:
         return {"kind": "norm", "mean": group.mean, "spread": group.spread}
     if isinstance(group, BlockChannels):
         return {"kind": "blocks", "dimension": group.dimension}
+    if isinstance(group, QuadraticForms):
+        return {"kind": "quadratic", "centre": group.centre, "dimension": group.dimension}
     assert isinstance(group, SiteSums)
-    curved = group.part.curved
-    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon, "curved": curved}
+    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
 
 
 def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
@@ -177,11 +182,17 @@ def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
         return {"diagonal": group.diagonal(coordinates)}
     if isinstance(group, BlockChannels):
         return {"pattern": group.pattern, "weight": group.weight, "bias": group.bias}
+    if isinstance(group, QuadraticForms):
+        return {
+            "pairs": jnp.asarray(group.pairs),
+            "squares": group.scale * group.squares,
+            "products": group.scale * group.products,
+        }
     assert isinstance(group, SiteSums)
     network = group.network
     return {
         "places": jnp.asarray(group.places),
-        "first": network.scale * network.first,
+        "first": network.first,
         "first_bias": network.first_bias,
         "second": network.second,
         "second_bias": network.second_bias,
@@ -208,6 +219,7 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
         "lift_bias": model.lift.bias,
         "affine_head": generator.affine_head,
         "affine_offset": generator.affine_offset,
+        "level": model.level,
         "amplitude": model.amplitude,
     }
     arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}

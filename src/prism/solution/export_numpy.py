@@ -3,7 +3,7 @@
     from solution import u                  this file, beside weights.npz and solution.json
     u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one per point
 
-    h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   and   N = amplitude · (z' + q(μ)·z_affine)
+    h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   N = level + amplitude · (z' + q(μ)·z_affine)
 
 The weights are those that were trained; everything is computed in double precision.
 """
@@ -37,6 +37,7 @@ ACTIVATIONS = {
 GROUP_ARRAYS = {
     "blocks": ("pattern", "weight", "bias"),
     "norm": ("diagonal",),
+    "quadratic": ("pairs", "squares", "products"),
     "sites": ("places", "first", "first_bias", "second", "second_bias", "coefficients"),
 }
 
@@ -114,7 +115,8 @@ class Solution:
         q = self.weights.get("affine_offset", np.zeros(0))
         if "affine_head" in self.weights:
             q = q + embedding @ self.weights["affine_head"]
-        return self.weights["amplitude"] * (z[:, 0] + np.sum(lifted[:, self.read_out] * q, axis=1))
+        network = z[:, 0] + np.sum(lifted[:, self.read_out] * q, axis=1)
+        return self.weights["level"] + self.weights["amplitude"] * network
 
     def _modulated(self, z: np.ndarray, embedding: np.ndarray, layer: int) -> np.ndarray:
         """γ(μ) z + β(μ)."""
@@ -133,6 +135,11 @@ class Solution:
             if group["kind"] == "blocks":
                 channels.append(self._pooled(x, group["dimension"], own) @ own["weight"] + own["bias"])
                 continue
+            if group["kind"] == "quadratic":
+                offset = x[:, : group["dimension"]] - group["centre"]
+                first, second = own["pairs"].astype(int).T
+                channels.append(offset**2 @ own["squares"] + (offset[:, first] * offset[:, second]) @ own["products"])
+                continue
             channels.append(self._sites(x, embedding, group, own, layer))
             layer += 2
         return np.concatenate(channels, axis=1)
@@ -144,7 +151,7 @@ class Solution:
         return np.concatenate([blocks, x[:, space:]], axis=1)
 
     def _sites(self, x: np.ndarray, embedding: np.ndarray, group: dict, own: dict, layer: int) -> np.ndarray:
-        """Σ_i A_i · (φ(y_i; μ) − φ(0; μ)), without y_i·∇φ(0; μ) where curved, one row of points after the other."""
+        """Σ_i A_i · (φ(y_i; μ) − φ(0; μ)), one row of points after the other."""
         places = own["places"].astype(int)
         embedding = np.broadcast_to(embedding, (len(x), embedding.shape[1]))
 
@@ -159,8 +166,6 @@ class Solution:
                 time = 2.0 * point[-1] / group["horizon"] - 1.0
                 y = np.concatenate([y, np.full((len(y), 1), time)], axis=1)
             found = features(y, one) - features(np.zeros((1, y.shape[1])), one)
-            if group["curved"]:
-                found = found - y @ self._slope_at_origin(one, own, layer)
             rows.append(
                 np.sum(
                     np.tensordot(found, own["coefficients"], 1)
@@ -170,14 +175,6 @@ class Solution:
                 )
             )
         return np.asarray(rows)
-
-    def _slope_at_origin(self, one: np.ndarray, own: dict, layer: int) -> np.ndarray:
-        """∇φ(0; μ)."""
-        unshifted = lambda z, number: self._modulated(z, one, number) - self._modulated(np.zeros_like(z), one, number)
-        h = np.tanh(self._modulated(own["first_bias"], one, layer))
-        value = self._modulated(h @ own["second"] + own["second_bias"], one, layer + 1)
-        hidden = unshifted(own["first"], layer) * (1.0 - h * h)
-        return unshifted(hidden @ own["second"], layer + 1) * np.cos(value)
 
 
 def read(directory: str | Path) -> Solution:

@@ -60,7 +60,7 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[
     estimator = suited_estimator(family)
     batch = draw_batch(family, estimator, sampling, span_width(model, family), True, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
-    at_zero, response = constant_response(family, constant_batch)
+    at_zero, response = constant_response(family, constant_batch, jnp.zeros(()))
     gain = jnp.sum(response * response)
     best = -jnp.sum(response * at_zero) / jnp.where(gain > 0, gain, 1.0)
     of_constant = lambda value, draws: constant_residuals(family, constant_batch, value, draws)

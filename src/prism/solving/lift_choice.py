@@ -1,69 +1,79 @@
 """Which lift: what the equation tells, and what a short, equal trial of each candidate shows.
 
-    suggested_lift(find_structure(family))     from the equation alone
-    choose_lift(family, settings, lifts, ...)    the candidates, tried; the smallest held-out residual is taken
+    suggested_lift(find_structure(family))      from the equation alone
+    choose_lift(family, settings, lifts, ...)     the candidates, tried; the smallest held-out residual is taken
+    with_lift_by_trials(family, settings, budget)  both, within a budget: what is done where no lift is named
 
 No exact solution is needed. Nothing is assumed in silence: the table of the trials is what the choice was made from.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, parts_of
 from prism.numerics.keys import Purpose, child, stream
 from prism.problem.family import Family
-from prism.problem.structure import Kind, Structure
+from prism.problem.structure import Kind, Structure, find_structure
 from prism.solution.held_out import held_out_residual
 from prism.solving.runs import execute
 from prism.solving.settings import Settings, architecture_for
 from prism.training.loop import Budget
 
-MANY_FEATURES_UP_TO, MANY_HIDDEN_UP_TO = 300, 2_000
-"""Dimensions up to which sites have 16 features, and 32 hidden values. Each feature of a place is an unknown, of which
-a batch says little where there are many; each hidden value is computed at every place."""
-FEW_FEATURES = 4
-IN_KERNEL_UP_TO = 2_000
-"""Dimensions up to which all coefficients of places can be learned from residuals alone. Beyond, only those of curved
-sites, which follow slopes."""
+MANY_FEATURES_UP_TO, FEW_FEATURES = 300, 4
+"""Dimensions up to which sites have 16 features. Each feature of a place is an unknown, of which a batch says little
+where there are many."""
+SITES_UP_TO = 2_000
+"""Dimensions up to which the coefficients of places can be learned from residuals. Beyond, quadratic forms, which
+follow slopes, carry what is not affine."""
+FEWEST_MINUTES = 1.0
+"""Of a budget that has room for trials."""
+TRIAL_SHARE, SHORTEST_TRIAL, LONGEST_TRIAL = 0.08, 5.0, 60.0
+"""The part of the minutes that the trial of one lift takes, and its bounds in seconds."""
 AFFINE_BEYOND = 20_000
 """Dimensions beyond which an affine lift alone is worth a trial: curvature fades against slopes as 1/√d."""
 
 
 def suggested_lift(structure: Structure) -> Parts | None:
     """What carries a solution of this structure; None where there is none to speak of."""
-    own = lambda window: usual_sites(window, structure.dimension)
     match structure.kind:
         case Kind.NORM:
             return parts_of(Norm())
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
-        case Kind.SUM:
-            return with_affine(own(1))
         case Kind.CHAIN if structure.invariant:
             return parts_of(Sites(structure.window, features=8, channels=4, shared=True, periodic=True))
+    return quadratic_lift(structure) if structure.dimension > SITES_UP_TO else sites_lift(structure)
+
+
+def sites_lift(structure: Structure) -> Parts | None:
+    """Sites over the coordinates that interact, each place with coefficients of its own."""
+    own = lambda window: usual_sites(window, structure.dimension)
+    match structure.kind:
+        case Kind.SUM:
+            return parts_of(own(1))
         case Kind.CHAIN:
-            return with_affine(replace(own(structure.window), periodic=structure.periodic))
+            return parts_of(replace(own(structure.window), periodic=structure.periodic))
         case Kind.PAIRS if structure.probed == structure.dimension:
-            return with_affine(own(2).with_groups(groups_of(structure)))
+            return parts_of(own(2).with_groups(groups_of(structure)))
+    return None
+
+
+def quadratic_lift(structure: Structure) -> Parts | None:
+    """An affine part, and quadratic forms of the coordinates that interact."""
+    match structure.kind:
+        case Kind.SUM:
+            return Affine() + Quadratic(1)
+        case Kind.CHAIN:
+            return Affine() + Quadratic(structure.window, periodic=structure.periodic)
+        case Kind.PAIRS if structure.probed == structure.dimension:
+            return Affine() + Quadratic(groups=structure.pairs)
     return None
 
 
 def usual_sites(window: int, dimension: int) -> Sites:
-    """Sites whose places have coefficients of their own: curved ones where these are too many for residuals alone."""
-    features = 16 if dimension <= MANY_FEATURES_UP_TO else FEW_FEATURES
-    hidden = 32 if dimension <= MANY_HIDDEN_UP_TO else 16
-    return Sites(window, features, curved=dimension > IN_KERNEL_UP_TO, hidden=hidden)
-
-
-def with_affine(sites: Sites) -> Parts:
-    """The sites, with an affine part beside them where they are curved and have no slope of their own."""
-    return Affine() + sites if sites.curved else parts_of(sites)
-
-
-def _curved(lift: Parts | None) -> Parts | None:
-    """The same with curved sites, of no more features than slopes decide; None where that is nothing new."""
-    own = [] if lift is None else [sites for sites in lift.of_kind(Sites) if not (sites.curved or sites.shared)]
-    return with_affine(replace(own[0], features=FEW_FEATURES, curved=True)) if len(own) == 1 else None
+    """Sites whose places have coefficients of their own."""
+    return Sites(window, 16 if dimension <= MANY_FEATURES_UP_TO else FEW_FEATURES)
 
 
 def groups_of(structure: Structure) -> Places:
@@ -103,14 +113,14 @@ class LiftChoice:
 
 
 def candidates(structure: Structure, settings: Settings) -> dict[str, Parts]:
-    """What the equation suggests, with plain and with curved sites, the usual lift, and sites of neighbours, each once;
-    in many dimensions an affine part alone."""
-    dimension, suggested, kind = structure.dimension, suggested_lift(structure), structure.kind.value
+    """What the equation suggests, an affine part with quadratic forms, the usual lift, and sites of neighbours, each
+    once; in many dimensions an affine part alone."""
+    dimension, kind = structure.dimension, structure.kind.value
     named = {
-        f"the equation's ({kind})": suggested,
-        f"the equation's ({kind}), curved": _curved(suggested),
+        f"the equation's ({kind})": suggested_lift(structure),
+        f"the equation's ({kind}), quadratic": quadratic_lift(structure),
         "usual": parts_of(settings.architecture.lift),
-        "neighbours": with_affine(usual_sites(min(2, dimension), dimension)),
+        "neighbours": parts_of(usual_sites(min(2, dimension), dimension)) if dimension <= SITES_UP_TO else None,
         "affine": parts_of(Affine()) if dimension > AFFINE_BEYOND else None,
     }
     different: dict[str, Parts] = {}
@@ -140,3 +150,40 @@ def choose_lift(
         residual = held_out_residual(outcome.solution.model, outcome.solution.family, key)
         trials.append(Trial(name, lift, outcome.steps, residual.scaled_residual))
     return LiftChoice(tuple(sorted(trials, key=lambda trial: trial.scaled_residual)))
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Settings with the lift that was taken, and what is left of the budget."""
+
+    settings: Settings
+    budget: Budget
+    choice: LiftChoice
+
+
+def is_worth_trials(settings: Settings, budget: Budget) -> bool:
+    """Whether a lift is chosen by trials where none is named: a natural gradient that takes slopes, and some minutes. A
+    number of steps does not depend on how fast the machine is, and neither shall the lift."""
+    enough = budget.minutes is not None and budget.minutes >= FEWEST_MINUTES
+    return enough and settings.optimiser.natural and settings.optimiser.trains_followers
+
+
+def with_lift_by_trials(
+    family: Family, settings: Settings, budget: Budget, tell: Callable[[str], None] = lambda line: None
+) -> Decided:
+    """What the equation tells and a trial of each candidate, told as it goes. They are part of the minutes."""
+    begun, minutes = time.perf_counter(), budget.minutes
+    structure = find_structure(family, settings.seed)
+    for line in structure.describe():
+        tell(line)
+    share = SHORTEST_TRIAL if minutes is None else 60.0 * minutes * TRIAL_SHARE
+    seconds = min(max(share, SHORTEST_TRIAL), LONGEST_TRIAL)
+    choice = choose_lift(family, settings, candidates(structure, settings), seconds, tell)
+    for line in choice.describe():
+        tell(line)
+    settings = replace(settings, architecture=architecture_for(choice.best.lift, settings.architecture))
+    if minutes is None:
+        return Decided(settings, budget, choice)
+    left = max(minutes - (time.perf_counter() - begun) / 60.0, minutes / 3)
+    tell(f"{left:.1f} of {minutes:g} minutes are left for training")
+    return Decided(settings, Budget(minutes=left), choice)

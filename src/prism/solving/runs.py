@@ -1,18 +1,12 @@
 """One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from prism.derivatives.estimators import Estimator
-from prism.errors import InputError
-from prism.networks.model import Architecture
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
-from prism.objective.batches import Sampling
-from prism.objective.rows import Slopes
 from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import ProgressBar
@@ -28,7 +22,6 @@ from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, train
 from prism.training.memory import peak_rss_megabytes
-from prism.training.optimisers import Optimiser
 
 Result = TypeVar("Result")
 
@@ -246,45 +239,3 @@ def _outcome(run: _Run, progress: Progress | None, signal: int | None) -> Outcom
         pairs=run.settings.sampling.pairs,
         interrupted_by=signal,
     )
-
-
-def solve(
-    family: Family,
-    *,
-    steps: int | None = None,
-    minutes: float | None = None,
-    estimator: Estimator | None = None,
-    optimiser: Optimiser | None = None,
-    architecture: Architecture | None = None,
-    sampling: Sampling | None = None,
-    independent: bool = False,
-    slopes: Slopes | None = None,
-    seed: int = 0,
-    progress: bool = True,
-) -> Solution:
-    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`.
-
-    Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
-    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md);
-    `independent` makes the loss the product of two independent estimates, `slopes` adds the residual's gradient to it.
-    With `progress` a bar and, at the end, the errors (or the residual where no exact solution is known) go to standard
-    error.
-    """
-    if not isinstance(family, Family):
-        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
-    if steps is None and minutes is None:
-        minutes = 1.0
-    settings = Settings.choose(
-        family,
-        estimator=estimator,
-        optimiser=optimiser,
-        architecture=architecture,
-        sampling=sampling,
-        independent=independent,
-        slopes=slopes,
-        seed=seed,
-    )
-    outcome = execute(family, settings, Budget(steps, minutes), show=progress)
-    for line in outcome.describe() if progress else []:
-        print(line, file=sys.stderr)
-    return outcome.solution

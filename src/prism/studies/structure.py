@@ -4,16 +4,14 @@ Twelve seconds of steps each at 100 dimensions, three seeds, is the reduced stud
 and 10,000 dimensions. Where a structure is wrong for a problem it fails, and the table shows it.
 """
 
-from dataclasses import replace
-
 from matplotlib.figure import Figure
 
 from prism.families import AllenCahn, SineGordon
 from prism.families.two_body import TwoBodyFamily
-from prism.networks.lifts.parts import Norm, Parts, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Norm, Parts, Quadratic, Sites, parts_of
 from prism.numerics.keys import Purpose, stream
 from prism.problem.structure import find_structure
-from prism.solving.lift_choice import suggested_lift, usual_sites, with_affine
+from prism.solving.lift_choice import suggested_lift, usual_sites
 from prism.solving.settings import Settings, architecture_for
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, offsets, panels, styles
 from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, Trial, averaged, errors_in
@@ -38,9 +36,9 @@ def lifts(family: TwoBodyFamily, seed: int) -> dict[str, Parts]:
     usual = parts_of(Settings.choose(family).architecture.lift)
     return {
         "dense": usual,
-        "sites of one coordinate": parts_of(replace(usual_sites(1, dimension), curved=False)),
-        "sites of two neighbours": parts_of(replace(usual_sites(2, dimension), curved=False)),
-        "affine and curved sites": with_affine(usual_sites(2, dimension)),
+        "sites of one coordinate": parts_of(usual_sites(1, dimension)),
+        "sites of two neighbours": parts_of(usual_sites(2, dimension)),
+        "affine and quadratic": Affine() + Quadratic(2),
         "norm": parts_of(Norm()),
         "shared sites": Sites(1, features=8, channels=4, shared=True) + Norm(),
         "the equation's": found or usual,

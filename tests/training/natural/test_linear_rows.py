@@ -140,7 +140,7 @@ CASES = {
     ),
     "nothing linear, conditions, Coordinates": (CONDITIONED, Coordinates(3), False, lifted(LIFTS["bent sites"])),
     "blocks, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), False, lifted(LIFTS["blocks"])),
-    "curved sites, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), False, lifted(LIFTS["curved sites"])),
+    "quadratic, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), False, lifted(LIFTS["quadratic"])),
     "sites in time, Gram": (IN_TIME, Gram(), False, lifted(prism.Dense(1) + SITES)),
 }
 

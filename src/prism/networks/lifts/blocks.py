@@ -13,9 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.groups import Along, Coefficients, Group, Responses, Slopes
 from prism.networks.lifts.parts import Blocks
 from prism.networks.modulation import Modulation
+from prism.numerics.damped_systems import linear_step
 from prism.numerics.keys import Purpose, children
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
@@ -104,3 +105,18 @@ class BlockChannels(Group):
         """W."""
         whole = (self.pattern[None, :, None] * self.weight[: self.blocks, None]).reshape(-1, self.channels)
         return jnp.concatenate([whole[: self.dimension], self.weight[self.blocks :]])
+
+    def slope_step(
+        self, points: Float[Array, "N coordinates"], p: Responses, slopes: Slopes, damping: float
+    ) -> tuple[tuple[Array, Array], Slopes]:
+        """−(∇r)ᵀ (P Pᵀ + λI)⁻¹ P, projected on w and on V, half of it each (of time, whose row is its own, all)."""
+        solution = linear_step(p, damping)
+        w, v = self.pattern, self.weight[: self.blocks]
+        in_blocks, there = jax.vmap(self.in_blocks)(slopes), self.in_blocks(jnp.ones(self.dimension, w.dtype))
+        pooled = 0.5 * (in_blocks @ w) / (there @ (w * w))[None]
+        of_weight = -jnp.concatenate([pooled, slopes[:, self.dimension :]], axis=1).T @ solution
+        of_pattern = -0.5 * jnp.einsum("nbj,nb->j", in_blocks, solution @ v.T) / (there.T @ jnp.sum(v * v, axis=1))
+        by_weight, by_pattern = (p @ of_weight[: self.blocks].T)[:, :, None], (p @ v.T)[:, :, None]
+        moved = by_weight * w[None, None] + by_pattern * of_pattern[None, None]
+        space, time = moved.reshape(len(p), -1)[:, : self.dimension], p @ of_weight[self.blocks :].T
+        return (of_pattern, of_weight), slopes + jnp.concatenate([space, time], axis=1)

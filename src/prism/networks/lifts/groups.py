@@ -8,9 +8,15 @@ import jax
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition
-from prism.networks.lifts.parts import Part
+from prism.errors import InputError
+from prism.networks.lifts.parts import Part, Places
 from prism.networks.modulation import Modulation
 from prism.shapes import Hidden, Point
+
+Slopes = Float[Array, "N coordinates"]
+"""∂r_n/∂x_n of every pair of a batch."""
+Responses = Float[Array, "N channels"]
+"""∂r_n/∂z_n of every pair of a batch."""
 
 
 class Along(eqx.Module):
@@ -67,6 +73,18 @@ class Group(eqx.Module):
         return ()
 
     @property
+    def mixed_by_mu(self) -> bool:
+        """Of channels that are read out: whether their factors q(μ) start as those of affine ones, at random but for
+        the first, and not at one."""
+        return False
+
+    def slope_step(
+        self, points: Float[Array, "N coordinates"], p: Responses, slopes: Slopes, damping: float
+    ) -> tuple[tuple[Array, ...], Slopes]:
+        """The changes of its weights that follow the slopes, `by_slopes`, and the slopes that these leave."""
+        return (), slopes
+
+    @property
     def matrix(self) -> Float[Array, "coordinates channels"] | None:
         """W where its channels are linear, x W + b; None elsewhere."""
         return None
@@ -88,3 +106,18 @@ class Group(eqx.Module):
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
         """∂z/∂x."""
         return jax.jacrev(lambda moved: self(moved, modulations))(x).T
+
+
+def check_places(name: str, window: int, groups: Places | None, dimension: int) -> None:
+    """Refuse windows and groups of coordinates that do not exist."""
+    if groups is None:
+        if window > dimension:
+            raise InputError(f"a window of {window} coordinates does not fit into {dimension} dimensions")
+        return
+    numbers = [number for place in groups for number in place]
+    wrong = [number for number in numbers if not isinstance(number, int) or not 0 <= number < dimension]
+    if wrong:
+        raise InputError(f"groups of {name} name coordinate {wrong[0]!r}; there are {dimension}, from 0")
+    twice = [place for place in groups if len(set(place)) < len(place)]
+    if twice:
+        raise InputError(f"the group {twice[0]} of {name} names a coordinate twice; leave one out")

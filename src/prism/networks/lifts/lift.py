@@ -14,7 +14,8 @@ from prism.derivatives.directions import Gradients
 from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Along, Coefficients, Group
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites
+from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
 from prism.networks.modulation import Modulation
 from prism.numerics.keys import Purpose, child, item
@@ -48,6 +49,8 @@ class Lift(eqx.Module):
         for number, part in enumerate(parts.parts):
             if isinstance(part, Norm):
                 groups.append(SquaredNorm.create(part, domain))
+            if isinstance(part, Quadratic):
+                groups.append(QuadraticForms.create(part, domain))
             if isinstance(part, Blocks):
                 groups.append(BlockChannels.create(part, domain, item(key, number)))
             if isinstance(part, Sites):
@@ -75,6 +78,13 @@ class Lift(eqx.Module):
     def linear(self) -> int:
         """The channels x W + b, the first ones."""
         return self.bias.shape[0]
+
+    @property
+    def mixed_by_mu(self) -> tuple[tuple[int, bool], ...]:
+        """The channels that are read out, part by part: how many, and whether their factors start as those of affine
+        ones."""
+        groups = [(group.channels, group.mixed_by_mu) for group in self.groups if not group.bent]
+        return ((self.affine, True), *groups)
 
     @property
     def workspace(self) -> int:

@@ -21,54 +21,41 @@ class LocalNetwork(eqx.Module):
     first_bias: Float[Array, "hidden"]
     second: Float[Array, "hidden features"]
     second_bias: Float[Array, "features"]
-    scale: float = eqx.field(static=True, default=1.0)
-    """What the first weights are multiplied by: the smaller, the less a step of the optimiser moves them."""
 
     @staticmethod
     def create(inputs: int, part: Sites, key: Key) -> "LocalNetwork":
         """First weights from smooth to steep, and biases that put every sine at its own phase."""
         purposes = (Purpose.WEIGHTS, Purpose.LIFT_BIAS, Purpose.READOUT, Purpose.SHIFT_HEAD)
         first_key, bias_key, second_key, phase_key = children(key, *purposes)
-        scale = part.steepness_range[1] if part.curved else 1.0
-        steepness = jnp.geomspace(*part.steepness_range, part.hidden) / scale
+        steepness = jnp.geomspace(*part.steepness, part.hidden)
         return LocalNetwork(
             steepness[None] * jax.random.normal(first_key, (inputs, part.hidden)),
             jax.random.normal(bias_key, (part.hidden,)),
             1.5 * glorot(second_key, part.hidden, part.features),
             jax.random.normal(phase_key, (part.features,)),
-            scale,
         )
 
-    def at(self, modulations: Sequence[Modulation], curved: bool) -> "LocalFunction":
-        """φ(·; μ) without its value at the origin, or without its tangent there.
-
-        Scaled and shifted hidden values are those of other weights.
-        """
-        first, first_bias = _scaled_and_shifted(self.scale * self.first, self.first_bias, modulations[0])
+    def at(self, modulations: Sequence[Modulation]) -> "LocalFunction":
+        """φ(·; μ) without its value at the origin; scaled and shifted hidden values are those of other weights."""
+        first, first_bias = _scaled_and_shifted(self.first, self.first_bias, modulations[0])
         second, second_bias = _scaled_and_shifted(self.second, self.second_bias, modulations[1])
-        t = jnp.tanh(first_bias)
-        origin = t @ second + second_bias
-        tangent = first @ ((1.0 - t * t)[:, None] * second) * jnp.cos(origin)[None] if curved else None
-        return LocalFunction(first, first_bias, second, second_bias, jnp.sin(origin), tangent)
+        origin = jnp.tanh(first_bias) @ second + second_bias
+        return LocalFunction(first, first_bias, second, second_bias, jnp.sin(origin))
 
 
 class LocalFunction(eqx.Module):
-    """sin(tanh(y W + b) W' + b') − offset [− y · tangent]."""
+    """sin(tanh(y W + b) W' + b') − offset."""
 
     first: Float[Array, "inputs hidden"]
     first_bias: Float[Array, "hidden"]
     second: Float[Array, "hidden features"]
     second_bias: Float[Array, "features"]
     offset: Float[Array, "features"]
-    tangent: Float[Array, "inputs features"] | None
 
     def __call__(self, jet: Jet) -> Jet:
         """Its jet from that of y."""
         hidden = Tanh().push(jet.map_linear(lambda y: y @ self.first).shift(self.first_bias[None]))
         sines = Sin().push(hidden.map_linear(lambda h: h @ self.second).shift(self.second_bias[None]))
-        if self.tangent is not None:
-            tangent = self.tangent
-            sines = sines + jet.map_linear(lambda y: -y @ tangent)
         return sines.shift(-self.offset[None])
 
     def derivatives(
@@ -84,10 +71,7 @@ class LocalFunction(eqx.Module):
         bend = -(second * jnp.sum(along * along, axis=0)[None]) @ (t * rise)
         sine, cosine = jnp.sin(values), jnp.cos(values)
         half_laplacian = cosine * bend - 0.5 * sine * jnp.sum(firsts * firsts, axis=0)
-        value, first = sine - self.offset[:, None], cosine[None] * firsts
-        if self.tangent is not None:
-            value, first = value - self.tangent.T @ inputs, first - (directions @ self.tangent)[:, :, None]
-        return LocalDerivatives(value, first, half_laplacian)
+        return LocalDerivatives(sine - self.offset[:, None], cosine[None] * firsts, half_laplacian)
 
 
 class LocalDerivatives(eqx.Module):

@@ -6,6 +6,7 @@
 | Affine(k) | the same, past the nonlinearity, read out by q(μ) | the slope b(μ)·x |
 | Blocks(B, h) | the same with W[iB+j] = w_j V[i] | h directions that repeat in every block up to a factor |
 | Norm() | Σ_i w_i x_i² | radial solutions |
+| Quadratic(w) | Σ_i D_i x_i² + Σ_ij A_ij x_i x_j over pairs of neighbours, read out by q(μ) | sparse curvature |
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
 
@@ -112,6 +113,40 @@ class Norm(Part):
 
 
 @dataclass(frozen=True)
+class Quadratic(Part):
+    """`channels` quadratic forms z_c = Σ_i D_ic x_i² + Σ_(i,j) A_ijc x_i x_j, each read out with a factor q_c(μ).
+
+    Pairs are coordinates within a `window` of neighbours (around the end where `periodic`; a window of 1 has none), or
+    those of the `groups` that are given. Beside an affine part it is what a function of very many small coordinates has
+    next in its Taylor series. D and A follow the slopes of the residual.
+    """
+
+    window: int = 2
+    channels: int = 4
+    periodic: bool = False
+    groups: Places | None = None
+
+    def __post_init__(self):
+        _check_count("window of a quadratic part", self.window)
+        _check_count("channels of a quadratic part", self.channels)
+        _check_groups("a quadratic part", self.window, self.groups, self.periodic)
+        if self.groups is not None and self.window != 2:
+            raise InputError("groups of a quadratic part are pairs of coordinates; give window=2")
+
+    @property
+    def follows_slopes(self) -> bool:
+        return True
+
+    @property
+    def is_bent(self) -> bool:
+        return False
+
+    def with_groups(self, groups: Places) -> "Quadratic":
+        """The same over these pairs."""
+        return replace(self, groups=groups)
+
+
+@dataclass(frozen=True)
 class Sites(Part):
     """`channels` z_c = Σ_i A_ic · (φ(x_i, ..., x_{i+w−1}; μ) − φ(0; μ)) over all places i.
 
@@ -130,14 +165,10 @@ class Sites(Part):
     groups: Places | None = None
     bent: bool | None = None
     """None: bent where shared."""
-    curved: bool = False
-    """Whether φ goes without its slope at the origin too, and begins nearly quadratic. Then it adds curvature alone: an
-    affine part beside it has the slope for itself. Coefficients of its places, unless shared, follow the slopes of the
-    residual."""
     hidden: int = 32
-    steepness: tuple[float, float] | None = None
+    steepness: tuple[float, float] = (0.06, 0.6)
     """The first weights' deviations, from the smoothest hidden value to the steepest, in units of one over the spread
-    of a coordinate. None: 0.06 to 0.6, and 0.005 to 0.05 where curved."""
+    of a coordinate."""
 
     def __post_init__(self):
         counts = {
@@ -147,23 +178,11 @@ class Sites(Part):
         }
         for name, count in {**counts, "hidden values of sites": self.hidden}.items():
             _check_count(name, count)
-        if self.groups is not None:
-            if not self.groups or any(len(place) != self.window for place in self.groups):
-                raise InputError(f"groups of sites: give at least one, each of {self.window} coordinates (the window)")
-            if self.periodic:
-                raise InputError("periodic sites are windows of neighbours; leave out groups or periodic")
+        _check_groups("sites", self.window, self.groups, self.periodic)
 
     @property
     def is_bent(self) -> bool:
         return self.shared if self.bent is None else self.bent
-
-    @property
-    def steepness_range(self) -> tuple[float, float]:
-        return self.steepness or ((0.005, 0.05) if self.curved else (0.06, 0.6))
-
-    @property
-    def follows_slopes(self) -> bool:
-        return self.curved and not self.shared
 
     def with_groups(self, groups: Places) -> "Sites":
         """The same over these places."""
@@ -173,6 +192,17 @@ class Sites(Part):
 def parts_of(lift: Part | Parts) -> Parts:
     """A single part as a sum of one."""
     return Parts((lift,)) if isinstance(lift, Part) else lift
+
+
+def _check_groups(name: str, size: int, groups: Places | None, periodic: bool) -> None:
+    if groups is None:
+        return
+    if not groups or any(len(place) != size for place in groups):
+        raise InputError(f"groups of {name}: give at least one, each of {size} coordinates (the window)")
+    if periodic:
+        raise InputError(
+            f"a periodic {name.removeprefix('a ')} means windows of neighbours; leave out groups or periodic"
+        )
 
 
 def _check_count(name: str, count: int) -> None:

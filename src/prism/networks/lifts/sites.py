@@ -2,8 +2,7 @@
 
 y_i are the coordinates of place i, in units of their spread, and time where there is one. A direction of few
 coordinates meets few places, and only those are looked at. Without φ(0; μ) taken off, every change of A would move the
-constant part of the network by a sum over all places; where φ is `curved`, y_i·∇φ(0; μ) is taken off for the same
-reason, so that it moves no slope.
+constant part of the network by a sum over all places.
 """
 
 from collections.abc import Sequence
@@ -16,8 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Directions, Sparse
 from prism.derivatives.taylor import collapse, linear_jet, point_jet
-from prism.errors import InputError
-from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.groups import Along, Coefficients, Group, check_places
 from prism.networks.lifts.local_network import LocalDerivatives, LocalFunction, LocalNetwork
 from prism.networks.lifts.parts import Sites
 from prism.networks.modulation import Modulation
@@ -42,7 +40,7 @@ class SiteSums(Group):
     @staticmethod
     def create(part: Sites, domain: Domain, key: Key) -> "SiteSums":
         """Coefficients so small that z begins well below one, whatever the number of places."""
-        _check_places(part, domain.dimension)
+        check_places("sites", part.window, part.groups, domain.dimension)
         network_key, coefficient_key = children(key, Purpose.MANIFOLD, Purpose.WEIGHTS)
         places = len(part.groups) if part.groups else domain.dimension - (0 if part.periodic else part.window - 1)
         inputs = part.window + (domain.time_horizon is not None)
@@ -70,10 +68,6 @@ class SiteSums(Group):
     @property
     def modulated(self) -> tuple[int, ...]:
         return self.part.hidden, self.part.features
-
-    @property
-    def by_slopes(self) -> tuple[str, ...]:
-        return ("coefficients",) if self.part.follows_slopes else ()
 
     @property
     def workspace(self) -> int:
@@ -107,17 +101,6 @@ class SiteSums(Group):
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
         return self._gradient(x, self._derivatives(x, modulations))
 
-    def slope_rows(
-        self, x: Point, modulations: Sequence[Modulation], by_value: Hidden, by_top: Hidden
-    ) -> Float[Array, "window features channels places"]:
-        """∂/∂x_k of (p φ + t ½Δφ) at every place, by each of the coordinates k of the place."""
-        function, inputs, units = self._function(modulations), self._inputs(x).T, self._units(x)
-        features = lambda y: function.derivatives(y, units)
-        along = lambda unit: jax.jvp(features, (inputs,), (jnp.broadcast_to(unit[:, None], inputs.shape),))[1]
-        moved = jax.vmap(along)(units)
-        by = lambda rows, factor: rows[:, :, None] * factor[None, None, :, None]
-        return by(moved.value, by_value) + by(moved.half_laplacian, by_top)
-
     def _along(self, x: Point, function: LocalFunction, along: Along, found: LocalDerivatives | None) -> Coefficients:
         directions, weights = along.decomposition.directions, along.decomposition.weights
         if isinstance(directions, Sparse) and self.horizon is None:
@@ -139,7 +122,7 @@ class SiteSums(Group):
         return along.decomposition.directions.local(jnp.asarray(self.places))
 
     def _function(self, modulations: Sequence[Modulation]) -> LocalFunction:
-        return self.network.at(modulations, self.part.curved)
+        return self.network.at(modulations)
 
     def _derivatives(self, x: Point, modulations: Sequence[Modulation]) -> LocalDerivatives:
         """φ and its derivatives along the coordinates of each place."""
@@ -236,17 +219,3 @@ class SiteSums(Group):
         if self.part.shared:
             return jnp.sum(features, axis=1) @ self.coefficients
         return jnp.einsum("fp,pfc->c", features, self.coefficients)
-
-
-def _check_places(part: Sites, dimension: int) -> None:
-    if part.groups is None:
-        if part.window > dimension:
-            raise InputError(f"a window of {part.window} coordinates does not fit into {dimension} dimensions")
-        return
-    numbers = [number for place in part.groups for number in place]
-    wrong = [number for number in numbers if not isinstance(number, int) or not 0 <= number < dimension]
-    if wrong:
-        raise InputError(f"groups of sites name coordinate {wrong[0]!r}; there are {dimension}, from 0")
-    twice = [place for place in part.groups if len(set(place)) < len(place)]
-    if twice:
-        raise InputError(f"the group {twice[0]} of sites names a coordinate twice; leave one out")

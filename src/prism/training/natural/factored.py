@@ -155,8 +155,8 @@ def _sparse_pair(first: Block, second: Block) -> Kernel:
 
 
 def _flat(array: Float[Array, "N a k"]) -> Float[Array, "Na k"]:
-    return array.reshape(-1, array.shape[-1])
+    return array.reshape(array.shape[0] * array.shape[1], array.shape[2])
 
 
 def _by_sample(array: Float[Array, "N a k"]) -> Float[Array, "N ak"]:
-    return array.reshape(array.shape[0], -1)
+    return array.reshape(array.shape[0], array.shape[1] * array.shape[2])

@@ -123,10 +123,11 @@ def slope_followers(model: Model) -> Callable[[Model], list[Any]]:
 
 
 def plain_arrays(model: Model) -> Model:
-    """The arrays but for the lift's matrix, what follows slopes, and the heads: those whose rows are written out."""
+    """The arrays but for the lift's matrix, what follows slopes, the heads, and what is not trained: those whose rows
+    are written out."""
     arrays = eqx.filter(model, eqx.is_array)
     followers = slope_followers(model)
-    others = lambda m: (m.lift.weight, *followers(m), *_heads(m.generator))
+    others = lambda m: (m.lift.weight, *followers(m), *_heads(m.generator), m.level, m.amplitude)
     return eqx.tree_at(others, arrays, replace_fn=lambda _: None)
 
 

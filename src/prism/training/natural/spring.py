@@ -13,7 +13,7 @@ with the same p for every coordinate i, so all d least-squares problems share on
 
     W ← W − η (∇r)ᵀ (P Pᵀ + λI)⁻¹ P.
 
-What slopes these leave, blocks and the places of a curved part take (`slope_steps.py`).
+What slopes these leave, blocks and quadratic forms take (`slope_steps.py`).
 """
 
 from dataclasses import replace
@@ -26,13 +26,13 @@ from jaxtyping import Array, Float, Int
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.compilation import PLAIN_LOOPS
-from prism.numerics.damped_systems import damped_solution
+from prism.numerics.damped_systems import damped_solution, linear_step
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 from prism.training.natural.jacobian import Jacobian, Weights, slope_followers
 from prism.training.natural.linear_rows import LinearRows, linear_rows
-from prism.training.natural.slope_steps import linear_step, slope_steps
+from prism.training.natural.slope_steps import slope_steps
 from prism.training.optimisers import Optimiser, StepInfo
 
 REVIEW_EVERY = 10
@@ -104,7 +104,7 @@ class Spring(Optimiser[SpringState]):
     def init(self, model: Model) -> SpringState:
         if slope_followers(model)(model) and not self.trains_followers:
             raise InputError(
-                "curved sites and blocks follow the residual's slopes, which this optimiser does not take; choose "
+                "quadratic parts and blocks follow the residual's slopes, which this optimiser does not take; choose "
                 "another lift, or give Spring(lift_by_slopes=True) (--lift-step slopes)"
             )
         zero = jax.tree.map(jnp.zeros_like, Weights.of(model))
@@ -134,7 +134,7 @@ class Spring(Optimiser[SpringState]):
         if self.lift_by_slopes:
             rate, lift = decay * state.lift_rate, -rows.slopes.T @ linear_step(rows.responses, self.lift_damping)
             left = rows.slopes + rows.responses @ lift.T
-            steps = slope_steps(model, objective.family, batch.pairs(), rows.by_lifted, left, self.lift_damping)
+            steps = slope_steps(model.lift, batch.pairs().points, rows.by_lifted, left, self.lift_damping)
             change = replace(change, lift=change.lift + rate * lift, followers=tuple(rate * step for step in steps))
         after = jax.tree.map(jnp.add, weights, change).put(model)
         loss = jnp.sum(rows.values * target) / rows.pair_count

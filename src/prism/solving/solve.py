@@ -1,0 +1,67 @@
+"""`prism.solve`: from a family to a Solution in one call."""
+
+import sys
+
+from prism.derivatives.estimators import Estimator
+from prism.errors import InputError
+from prism.networks.model import Architecture
+from prism.numerics.keys import Purpose, stream
+from prism.objective.batches import Sampling
+from prism.objective.rows import Slopes
+from prism.problem.checks import check_family
+from prism.problem.family import Family
+from prism.solution.solution import Solution
+from prism.solving.lift_choice import is_worth_trials, with_lift_by_trials
+from prism.solving.runs import execute
+from prism.solving.settings import Settings
+from prism.training.loop import Budget
+from prism.training.optimisers import Optimiser
+
+
+def solve(
+    family: Family,
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    estimator: Estimator | None = None,
+    optimiser: Optimiser | None = None,
+    architecture: Architecture | None = None,
+    sampling: Sampling | None = None,
+    independent: bool = False,
+    slopes: Slopes | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Solution:
+    """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`.
+
+    Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
+    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md), the lift by
+    short trials within the minutes where there are enough of them;
+    `independent` makes the loss the product of two independent estimates, `slopes` adds the residual's gradient to it.
+    With `progress` a bar and, at the end, the errors (or the residual where no exact solution is known) go to standard
+    error.
+    """
+    if not isinstance(family, Family):
+        raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
+    if steps is None and minutes is None:
+        minutes = 1.0
+    settings = Settings.choose(
+        family,
+        estimator=estimator,
+        optimiser=optimiser,
+        architecture=architecture,
+        sampling=sampling,
+        independent=independent,
+        slopes=slopes,
+        seed=seed,
+    )
+    tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
+    budget = Budget(steps, minutes)
+    if architecture is None and is_worth_trials(settings, budget):
+        check_family(family, stream(seed, Purpose.CHECK))
+        chosen = with_lift_by_trials(family, settings, budget, tell)
+        settings, budget = chosen.settings, chosen.budget
+    outcome = execute(family, settings, budget, show=progress)
+    for line in outcome.describe():
+        tell(line)
+    return outcome.solution
