@@ -19,7 +19,7 @@ from pathlib import Path
 
 COMMANDS = {
     "prism demo": ["demo"],
-    "prism solve sine-gordon --dim 1000": ["solve", "sine-gordon", "--dim", "1000", "--minutes", "5"],
+    "prism solve sine-gordon --dim 1000": ["solve", "sine-gordon", "--dim", "1000", "--steps", "300"],
 }
 RESULTS = Path(__file__).parent / "results" / "start_time.json"
 

@@ -95,7 +95,7 @@ def plain_solution(model: Model, x: Array) -> Array:
     hidden = jnp.tanh(model.lift(x))
     for weight, bias in zip(model.manifold.weights, model.manifold.biases, strict=True):
         hidden = jnp.tanh(hidden @ weight.T + bias)
-    network = model.amplitude * (hidden @ model.manifold.readout + model.manifold.offset)
+    network = model.level + model.amplitude * (hidden @ model.manifold.readout + model.manifold.offset)
     return (1.0 - jnp.sum(x * x)) * network
 
 

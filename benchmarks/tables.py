@@ -78,6 +78,7 @@ def _accuracy_row(group: Sequence[Row]) -> Row:
         "family": job["family"] + (", scaled" if job["scaled"] else ""),
         "d": job["dim"],
         "optimiser": job["optimiser"],
+        "lift": first.get("lift"),
         "minutes": job["minutes"],
         "steps": first["steps"],
         **{title: f"{first[name]:.2e}" for title, name in errors.items()},
@@ -90,7 +91,7 @@ def _accuracy_row(group: Sequence[Row]) -> Row:
 
 def _skill(group: Sequence[Row]) -> str:
     skills = [record["skill"] for record in group]
-    return f"{skills[0]:.3f}" + (f" ({min(skills):.3f} to {max(skills):.3f})" if len(skills) > 1 else "")
+    return f"{skills[0]:.2g}" + (f" ({min(skills):.2g} to {max(skills):.2g})" if len(skills) > 1 else "")
 
 
 def _is_elliptic(record: Row) -> bool:
@@ -179,7 +180,7 @@ def study(name: str, record: Row) -> str:
 TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "accuracy": ("accuracy.json", lambda records: accuracy(filter(_is_elliptic, records))),
     "accuracy-summary": ("accuracy.json", lambda records: accuracy_summary(filter(_is_elliptic, records))),
-    "accuracy-estimators": ("accuracy.json", accuracy_of_estimators),
+    "accuracy-estimators": ("accuracy_estimators.json", accuracy_of_estimators),
     "accuracy-time": ("accuracy.json", lambda records: accuracy(filter(_is_in_time, records))),
     "fine-tuning": ("fine_tuning.json", fine_tuning),
     "fine-tuning-steps": ("fine_tuning.json", fine_tuning_steps),

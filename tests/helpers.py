@@ -257,9 +257,9 @@ def network_formula(model: Model, x, mu):
     behind = sum(generator.widths[:layers])
     z, skipping = lift_formula(model.lift, x, gamma[behind:], beta[behind:])
     rest, start = jnp.zeros(()), 0
-    if generator.affine_offset is not None:
-        q = generator.affine_offset
-        q = q if generator.affine_head is None else q + embedding @ generator.affine_head
+    if generator.factor_offset is not None:
+        q = generator.factor_offset
+        q = q if generator.factor_head is None else q + embedding @ generator.factor_head
         rest = q @ skipping
     for index, width in enumerate(generator.widths[:layers]):
         h = gamma[start : start + width] * z + beta[start : start + width]

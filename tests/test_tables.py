@@ -68,7 +68,7 @@ def test_two_tables_of_one_document_are_kept_apart(tables):
 def test_seeds_are_one_line_with_their_range(tables):
     keep(tables, "accuracy.json", [run(100, 1, 0.3), run(100, 0, 0.2), run(100, 2, 0.1)])
     line = tables.table("accuracy").splitlines()[-1]
-    assert "0.200 (0.100 to 0.300)" in line
+    assert "0.2 (0.1 to 0.3)" in line
     assert "| 0 1 2 |" in line
 
 
@@ -77,11 +77,13 @@ def test_summary_takes_the_longest_time_of_the_default(tables):
     runs += [run(100, 0, 0.8, minutes=30.0, scaled=True), run(100, 0, 0.7, minutes=30.0, estimator="exact")]
     keep(tables, "accuracy.json", runs)
     _, _, *lines = tables.table("accuracy-summary").splitlines()
-    assert lines == ["| 100 | 20 | 2.0e-04 | 0.200 |"]
+    assert lines == ["| 100 | 20 | 2.0e-04 | 0.2 |"]
 
 
 def test_named_estimators_stand_beside_the_default(tables):
-    keep(tables, "accuracy.json", [run(100, 0, 0.2), run(100, 0, 0.4, estimator="exact"), run(1000, 0, 0.5)])
+    runs = [run(100, 0, 0.2), run(100, 0, 0.4, estimator="exact"), run(1000, 0, 0.5)]
+    keep(tables, "accuracy.json", runs)
+    keep(tables, "accuracy_estimators.json", runs)
     _, _, *lines = tables.table("accuracy-estimators").splitlines()
     assert [line.split(" | ")[0] for line in lines] == ["| gram", "| exact"]
     assert len(tables.table("accuracy").splitlines()) == 4  # the default at two dimensions

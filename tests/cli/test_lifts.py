@@ -70,10 +70,10 @@ REFUSED = {
     "sites:2:features=many": "has 'features=many', which means nothing there",
     "sites:2:bias=1": "has 'bias=1', which means nothing there",
     "dense:8:found": "only sites and quadratic parts have groups to be found; write sites:2:found",
-    "sites:3:found": "pairs are what is found in an equation; write a window of 2",
+    "sites:3:found": "pairs are what is found in an equation; give a window of 2",
     "dense:8+dense:8": "at most; add their channels",
     "dense:0": "the width of a dense lift is 0",
-    "sites:2:features=0": "the features of sites is 0",
+    "sites:2:features=0": "the number of features of Sites is 0",
 }
 
 

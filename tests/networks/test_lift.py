@@ -30,7 +30,7 @@ from prism.derivatives.directions import Decomposition
 from prism.errors import InputError
 from prism.networks.lifts.groups import Along
 from prism.networks.lifts.lift import Lift
-from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Dense, Norm, Part, Parts, Quadratic, Sites, parts_of
 from prism.problem.domains import Ball, Cube, Domain, TimeCylinder, WholeSpace
 
 MU = samples(Terms.parameters, 1)[0]
@@ -154,20 +154,22 @@ REFUSED = {
     "two affine parts": (lambda: Affine(1) + Affine(1), "at most; add their channels"),
     "no width": (lambda: Dense(0), "the width of a dense lift is 0; give a whole number of 1 or more"),
     "no affine channels": (lambda: Affine(0), "the number of affine channels is 0"),
-    "no window": (lambda: Sites(0), "the window of sites is 0"),
-    "a window that is true": (lambda: Sites(True), "the window of sites is True"),
-    "no features": (lambda: Sites(features=-1), "the features of sites is -1"),
-    "no channels": (lambda: Sites(channels=0), "the channels of sites is 0"),
-    "nothing hidden": (lambda: Sites(hidden=0), "the hidden values of sites is 0"),
+    "no window": (lambda: Sites(0), "the window of Sites is 0"),
+    "a window that is true": (lambda: Sites(True), "the window of Sites is True"),
+    "no features": (lambda: Sites(features=-1), "the number of features of Sites is -1"),
+    "no channels": (lambda: Sites(channels=0), "the number of channels of Sites is 0"),
+    "nothing hidden": (lambda: Sites(hidden=0), "the number of hidden of Sites is 0"),
     "no groups": (lambda: Sites(2, groups=()), "give at least one, each of 2 coordinates (the window)"),
     "groups of another size": (lambda: Sites(2, groups=((0, 1), (2,))), "each of 2 coordinates (the window)"),
-    "groups around the end": (lambda: Sites(1, groups=((0,),), periodic=True), "leave out groups or periodic"),
+    "groups around the end": (lambda: Sites(1, groups=((0,),), periodic=True), "leave out one of them"),
+    "forms of triples": (lambda: Quadratic(3, groups=((0, 1, 2),)), "groups of Quadratic are pairs of coordinates"),
+    "forms without channels": (lambda: Quadratic(2, 0), "the number of channels of Quadratic is 0"),
 }
 UNFIT = {
     "a window wider than the space": (Sites(6), "a window of 6 coordinates does not fit into 5 dimensions"),
-    "a coordinate beyond the space": (Sites(2, groups=((0, 1), (4, 5))), "name coordinate 5; there are 5, from 0"),
-    "a negative coordinate": (Sites(1, groups=((-1,),)), "name coordinate -1; there are 5"),
-    "a coordinate twice": (Sites(2, groups=((0, 1), (3, 3))), "the group (3, 3) of sites names a coordinate twice"),
+    "a coordinate beyond the space": (Sites(2, groups=((0, 1), (4, 5))), "name coordinate 5; give numbers from 0 to 4"),
+    "a negative coordinate": (Sites(1, groups=((-1,),)), "name coordinate -1; give numbers from 0 to 4"),
+    "a coordinate twice": (Sites(2, groups=((0, 1), (3, 3))), "the group (3, 3) of Sites names a coordinate twice"),
     "weights of another number": (Norm((1.0, 2.0)), "give 5 finite numbers, one for each"),
     "weights that are not finite": (Norm((1.0, 2.0, math.inf, 0.0, 0.0)), "give 5 finite numbers"),
     "weights of nothing": (Norm((0.0,) * 5), "not all zero"),

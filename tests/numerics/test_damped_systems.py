@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import close
 
-from prism.numerics.damped_systems import ATTEMPTS, damped_solution
+from prism.numerics.damped_systems import ATTEMPTS, damped_pseudoinverse, damped_solution, small_solutions
 
 solve = jax.jit(damped_solution)
 
@@ -44,3 +44,18 @@ def test_what_cannot_be_solved_is_given_up():
     solution, damping = solve(jnp.full((3, 3), jnp.nan), jnp.ones(3), jnp.asarray(1e-3))
     assert np.all(np.isnan(solution))
     assert damping == pytest.approx(1e-3 * 10.0**ATTEMPTS)
+
+
+def test_small_systems_are_solved_all_at_once():
+    random = np.random.default_rng(1)
+    roots, targets = random.normal(size=(6, 3, 5)), random.normal(size=(6, 3))
+    matrices = roots @ np.moveaxis(roots, 1, 2)
+    found = jax.jit(small_solutions)(jnp.moveaxis(jnp.asarray(matrices), 0, 2), jnp.asarray(targets.T))
+    close(found.T, np.stack([np.linalg.solve(m, b) for m, b in zip(matrices, targets, strict=True)]))
+
+
+def test_the_step_of_linear_channels_is_damped_least_squares():
+    p = np.random.default_rng(2).normal(size=(7, 3))
+    kernel = p @ p.T
+    expected = np.linalg.solve(kernel + 0.1 * np.trace(kernel) / 7 * np.eye(7), p)
+    close(jax.jit(damped_pseudoinverse, static_argnums=1)(jnp.asarray(p), 0.1), expected)

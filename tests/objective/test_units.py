@@ -21,6 +21,7 @@ from prism.objective.units import (
     root_mean_square,
     with_units,
 )
+from prism.problem.constraints import Free
 
 CROSSED, PAIRED = Sampling(4, 3, crossed=True), Sampling(4, 4, crossed=False)
 
@@ -97,6 +98,23 @@ def test_a_constant_that_says_little_is_not_taken():
     """Where the solution has no level, the network begins at zero."""
     model, aim = raw(Terms(BALL, {"lap": Laplacian()}))
     assert eqx.filter_jit(with_units)(model, aim, KEY)[0].level == 0.0
+
+
+class Logarithm(Terms):
+    """Δu + log(1 + u) + 3: the first step to its constant leads to where the equation has no meaning."""
+
+    def residual(self, u, x, mu):
+        return u.lap + jnp.log(1.0 + u.value) + 3.0
+
+    def constraint(self):
+        return Free()
+
+
+def test_a_constant_without_a_residual_is_not_taken():
+    model, aim = raw(Logarithm(BALL, {"lap": Laplacian()}))
+    found, _ = eqx.filter_jit(with_units)(model, aim, KEY)
+    assert found.level == 0.0
+    close(found.amplitude, 3.0)
 
 
 def test_both_parts_of_the_loss_start_at_one():

@@ -5,13 +5,24 @@ from types import SimpleNamespace
 import pytest
 from helpers import KEY
 
+from prism.errors import FailedRun
 from prism.families import SineGordon
 from prism.networks.lifts.parts import Affine, Dense, Norm, Quadratic, Sites, parts_of
 from prism.problem.structure import Kind, Structure
 from prism.solving import lift_choice
-from prism.solving.lift_choice import candidates, choose_lift, groups_of, suggested_lift
+from prism.solving.lift_choice import (
+    Trial,
+    candidates,
+    choose_lift,
+    groups_of,
+    has_room_for_trials,
+    suggested_lift,
+    with_decided_lift,
+)
 from prism.solving.settings import Settings, architecture_for
+from prism.training.loop import Budget
 from prism.training.natural.spring import Spring
+from prism.training.optimisers import Adam
 
 SUGGESTED = {
     "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
@@ -73,13 +84,51 @@ def test_what_follows_slopes_is_not_tried_by_an_optimiser_without_them():
     assert not any(lift.follows_slopes for lift in candidates(chain, settings).values())
 
 
+def finished(family) -> SimpleNamespace:
+    """A trial that was not interrupted."""
+    solution = SimpleNamespace(model=None, family=family)
+    return SimpleNamespace(end_if_interrupted=lambda: None, steps=7, solution=solution)
+
+
+def test_a_lift_that_fails_or_does_not_fit_is_passed_over(monkeypatch):
+    """And the error is told; where all fail it is raised."""
+    told, outcomes = [], iter([FailedRun("training failed"), None, FailedRun("again")])
+
+    def execute(family, *_, **__):
+        if (outcome := next(outcomes)) is not None:
+            raise outcome
+        return finished(family)
+
+    monkeypatch.setattr(lift_choice, "execute", execute)
+    monkeypatch.setattr(lift_choice, "held_out_residual", lambda *_: SimpleNamespace(scaled_residual=0.5))
+    family = SineGordon.create(6, KEY)
+    lifts = {"a": Norm() + Dense(3), "b": Dense(4) + Affine(1)}
+    assert [trial.name for trial in choose_lift(family, Settings.choose(family), lifts, 1.0, told.append).trials] == [
+        "b"
+    ]
+    assert "  training failed" in told
+    with pytest.raises(FailedRun, match="again"):
+        choose_lift(family, Settings.choose(family), {"a": lifts["a"]}, 1.0)
+
+
+def test_no_trial_begins_that_would_end_too_late(monkeypatch):
+    told = []
+    monkeypatch.setattr(lift_choice, "execute", lambda family, *_, **__: finished(family))
+    monkeypatch.setattr(lift_choice, "held_out_residual", lambda *_: SimpleNamespace(scaled_residual=0.5))
+    family = SineGordon.create(6, KEY)
+    lifts = {"a": Norm() + Dense(3), "b": Dense(4) + Affine(1)}
+    choice = choose_lift(family, Settings.choose(family), lifts, 5.0, told.append, longest=1.0)
+    assert [trial.name for trial in choice.trials] == ["a"]
+    assert told[-1] == "no time is left for a trial of the lift b"
+
+
 def test_the_smallest_held_out_residual_is_taken(monkeypatch):
     """Whatever the order in which they are tried: the residuals are given, nothing is trained."""
     residuals, tried, told = iter([0.3, 0.1, 0.2]), [], []
 
     def execute(family, settings, budget, **_):
         tried.append((settings.architecture.lift, budget.seconds_of_steps))
-        return SimpleNamespace(interrupted_by=None, steps=7, solution=SimpleNamespace(model=None, family=family))
+        return finished(family)
 
     measure = lambda *_: SimpleNamespace(scaled_residual=next(residuals))
     monkeypatch.setattr(lift_choice, "execute", execute)
@@ -94,6 +143,48 @@ def test_the_smallest_held_out_residual_is_taken(monkeypatch):
     assert choice.best.lift == lifts["b"]
     assert choice.describe()[-1] == "taken: b"
     assert len(told) == 3
+
+
+BUDGETS = {
+    "minutes": (Budget(minutes=3.0), Spring(), True),
+    "a short time": (Budget(minutes=0.5), Spring(), False),
+    "steps": (Budget(steps=100), Spring(), False),
+    "no slopes": (Budget(minutes=3.0), Spring(lift_in_kernel=True, lift_by_slopes=False), False),
+    "adam": (Budget(minutes=3.0), Adam(), False),
+}
+
+
+@pytest.mark.parametrize(("budget", "optimiser", "expected"), BUDGETS.values(), ids=BUDGETS)
+def test_when_a_lift_is_chosen_by_trials(budget, optimiser, expected):
+    family = SineGordon.create(6, KEY)
+    assert has_room_for_trials(family, Settings.choose(family, optimiser=optimiser), budget) == expected
+
+
+def test_trials_are_part_of_the_minutes(monkeypatch):
+    """A twelfth for each lift, and what is left is never less than a third."""
+    asked, told = [], []
+
+    def chosen(family, settings, lifts, seconds, tell, longest):
+        asked.append(seconds)
+        return lift_choice.LiftChoice((Trial("norm", parts_of(Norm()), 3, 0.1),))
+
+    monkeypatch.setattr(lift_choice, "choose_lift", chosen)
+    family = SineGordon.create(6, KEY, pairs="none")
+    found = with_decided_lift(family, Settings.choose(family), Budget(minutes=5.0), told.append)
+    assert asked == [pytest.approx(24.0)]
+    assert found.settings.architecture.lift == parts_of(Norm())
+    assert 5.0 / 3 <= found.budget.minutes < 5.0
+    assert told[0] == "the equation depends on |x| alone"
+    assert told[-1].endswith("minutes are left for training")
+
+
+def test_a_residual_that_is_no_number_is_never_taken(monkeypatch):
+    residuals = iter([float("nan"), 0.5])
+    monkeypatch.setattr(lift_choice, "execute", lambda *_, **__: finished(None))
+    monkeypatch.setattr(lift_choice, "held_out_residual", lambda *_: SimpleNamespace(scaled_residual=next(residuals)))
+    family = SineGordon.create(6, KEY)
+    lifts = {"a": Norm() + Dense(3), "b": Dense(4) + Affine(1)}
+    assert choose_lift(family, Settings.choose(family), lifts, 1.0).best.name == "b"
 
 
 def test_a_short_trial_for_real():

@@ -9,14 +9,16 @@ from prism.reporting.records import RunDirectory
 
 MINUTES = 0.6
 LIFT = "sites:2:features=16"
+"""Named, for the time is too short for trials."""
 
 
 def run(options: argparse.Namespace, directory: RunDirectory) -> int:
     say(
         "Allen-Cahn, Δu + μ₁u − μ₂u³ = f, in the unit ball of 100 dimensions, u = 0 on its surface.\n"
         "One network is trained for every (μ₁, μ₂) in [0.5, 1.5]² at once; no solution data is used, only the\n"
-        "equation's residual and its gradient, by a natural gradient in the space of samples. Its coordinates\n"
-        "interact with their neighbours (`prism structure allen-cahn --dim 100` shows): the network sums over those.\n"
+        "equation's residual and its gradient, by a natural gradient in the space of samples. In this equation\n"
+        "neighbouring coordinates interact (`prism structure allen-cahn --dim 100` shows it): the network sums over\n"
+        "pairs of neighbours.\n"
         "Then it is tested at points and parameters it has never seen, against two answers without learning:\n"
         "trivial (a multiple of 1 − |x|²) and μ-blind (the mean over μ of the exact solution)."
     )

@@ -5,10 +5,10 @@ import re
 from dataclasses import fields
 
 from prism.errors import InputError
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Places, Quadratic, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Local, Norm, Part, Parts, Places, Quadratic, Sites
 from prism.problem.family import Family
 from prism.problem.structure import Kind, find_structure
-from prism.solving.lift_choice import groups_of
+from prism.solving.lift_choice import AFFINE_BEYOND, SITES_UP_TO, groups_of
 
 LIFTS = {
     "dense:H": "H channels z = x W + b",
@@ -20,8 +20,8 @@ LIFTS = {
     "sites:W:found": "over the groups of coordinates that interact in the equation (see `prism structure`)",
     "quadratic:W": "quadratic forms of neighbours in windows of W (or :found): curvature beside affine:K, in thousands "
     "of dimensions",
-    "auto": "the equation's lift (sites and quadratic forms), the usual one, neighbours, affine alone beyond 20,000 "
-    "dimensions, each tried; the best goes on",
+    "auto": f"the equation's lift (sites up to {SITES_UP_TO:,} dimensions, quadratic forms), the usual one, "
+    f"neighbours, affine alone beyond {AFFINE_BEYOND:,} dimensions, each tried; the best goes on",
 }
 AUTO = "auto"
 NARROWEST_DEFAULT = 64
@@ -53,9 +53,10 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
             raise InputError(f"--lift {text}: unknown part {name!r}; choose {', '.join(NAMES)}, joined by +")
         part = _parse_part(text, piece, name, [word for word in rest if word != FOUND], default)
         if FOUND in rest:
-            if not isinstance(part, Sites | Quadratic):
+            if not isinstance(part, Local):
                 raise InputError(
-                    f"--lift {text}: only sites and quadratic parts have groups to be found; write sites:2:found"
+                    f"--lift {text}: only sites and quadratic parts have groups to be found; write sites:2:found or "
+                    "quadratic:2:found"
                 )
             part = part.with_groups(found_groups(text, part, family, seed))
         parts.append(part)
@@ -67,13 +68,14 @@ def typed_width(text: str | None) -> int:
     if text in (None, AUTO):
         return NARROWEST_DEFAULT
     widths = [int(found) for found in re.findall(r"(?:dense|affine|blocks:\d+):(\d+)", text)]
-    return sum(widths)
+    forms = [int(window) * Quadratic().channels for window in re.findall(r"quadratic:(\d+)", text)]
+    return sum(widths) + sum(forms)
 
 
-def found_groups(text: str, part: Sites | Quadratic, family: Family, seed: int) -> Places:
+def found_groups(text: str, part: Local, family: Family, seed: int) -> Places:
     """The pairs of coordinates that interact in the equation."""
     if part.window != 2:
-        raise InputError(f"--lift {text}: pairs are what is found in an equation; write a window of 2")
+        raise InputError(f"--lift {text}: pairs are what is found in an equation; give a window of 2, as sites:2:found")
     structure = find_structure(family, seed)
     if structure.kind not in (Kind.PAIRS, Kind.CHAIN) or structure.probed < structure.dimension:
         raise InputError(
@@ -128,7 +130,7 @@ def _example(name: str) -> str:
 
 
 def lift_text(parts: Parts) -> str:
-    """How a lift is typed, everything said; the groups of sites are those that are found."""
+    """How a lift is typed, everything said; groups are written as found."""
     return "+".join(_part_text(part) for part in parts.parts)
 
 

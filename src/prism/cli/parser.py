@@ -217,7 +217,7 @@ def _add_solve(commands) -> None:
     method.add_argument(
         "--lift",
         metavar="L",
-        help="how a point enters: dense:256+affine:4, sites:2, auto, ...; see `prism list` (default: by the family)",
+        help="how a point enters: sites:2, dense:64+affine:4, ...; see `prism list` (default: auto from 2 minutes on)",
     )
     method.add_argument("--depth", type=int, metavar="L", help="activated layers (default: spring 3, adam 4)")
     method.add_argument("--generator-width", type=int, metavar="W", help="(default: spring 32, adam 64)")

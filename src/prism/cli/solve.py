@@ -10,7 +10,7 @@ from prism.cli.options import SolveOptions
 from prism.cli.speech import answer, say
 from prism.numerics.compilation import keep_programs
 from prism.reporting.records import RunDirectory
-from prism.solving.lift_choice import is_worth_trials, with_lift_by_trials
+from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
 from prism.solving.runs import Outcome, Record, execute
 from prism.solving.settings import Settings
 from prism.training.loop import Budget
@@ -38,34 +38,33 @@ def build(chosen: SolveOptions) -> Task:
     budget, family = chosen.build_budget(), chosen.build_family()
     settings = chosen.build_settings(family)
     sizes_named = chosen.width is not None or chosen.depth is not None
-    if chosen.lift is None and not sizes_named and is_worth_trials(settings, budget):
+    if chosen.lift is None and not sizes_named and has_room_for_trials(family, settings, budget):
         chosen = replace(chosen, lift=AUTO)
     return Task(chosen.resolved(settings), family, settings, budget)
 
 
-def decided(task: Task) -> Task:
-    """The task with a lift chosen by trials, where that was asked for or nothing else was."""
-    if task.options.lift != AUTO:
-        return task
-    found = with_lift_by_trials(task.family, task.settings, task.budget, say)
-    architecture = found.settings.architecture
+def with_trials(task: Task, check: bool) -> Task:
+    """The task with a lift chosen by trials."""
+    decision = with_decided_lift(task.family, task.settings, task.budget, say, check)
+    architecture = decision.settings.architecture
     options = replace(
         task.options,
-        lift=lift_text(found.choice.best.lift),
+        lift=lift_text(decision.choice.best.lift),
         width=architecture.width,
         depth=architecture.depth,
-        minutes=found.budget.minutes,
+        minutes=decision.budget.minutes,
     )
-    return Task(options, task.family, found.settings, found.budget)
+    return Task(options, task.family, decision.settings, decision.budget)
 
 
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
     say(f"{task.options.family} in {task.options.dim:,} dimensions, into {directory.path}")
-    task = decided(task)
+    check = bool(task.options.bounds) or task.options.space is not None
+    if task.options.lift == AUTO:
+        task, check = with_trials(task, check), False
     chosen = task.options
-    record, own_space = Record(directory, chosen.config(), resume), not chosen.bounds and chosen.space is None
-    outcome = execute(task.family, task.settings, task.budget, record, check=not own_space)
+    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume), check=check)
     if outcome.interrupted_by is not None:
         say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
         return 128 + outcome.interrupted_by

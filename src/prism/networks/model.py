@@ -4,7 +4,6 @@ Some channels of the lift skip the nonlinearity. With the weights q(μ) of the g
 a(μ) + b(μ)·x, whose gradient b(μ) moves with μ in the span of a few learned directions.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import equinox as eqx
@@ -13,7 +12,7 @@ import jax.numpy as jnp
 
 from prism.derivatives.directions import Gradients
 from prism.derivatives.taylor import Activation, Jet, Tanh
-from prism.networks.lifts.groups import Along, Group
+from prism.networks.lifts.groups import Along
 from prism.networks.lifts.lift import Lift, Lifted
 from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.manifold import Manifold
@@ -68,7 +67,7 @@ class Model(eqx.Module):
                 architecture.modulation,
                 hidden,
                 child(key, Purpose.GENERATOR),
-                lift.mixed_by_mu,
+                lift.factor_starts,
             ),
             jnp.zeros(()),
             jnp.ones(()),
@@ -86,7 +85,7 @@ class Model(eqx.Module):
 
     def constant(self, value: Scalar) -> "Model":
         """The network that is amplitude · value everywhere."""
-        outputs = lambda m: [m.manifold.readout, m.generator.affine_head, m.generator.affine_offset]
+        outputs = lambda m: [m.manifold.readout, m.generator.factor_head, m.generator.factor_offset]
         present = lambda m: [leaf for leaf in outputs(m) if leaf is not None]
         zero = eqx.tree_at(lambda m: [m.level, *present(m)], self, replace_fn=jnp.zeros_like)
         return eqx.tree_at(lambda m: m.manifold.offset, zero, value)
@@ -103,15 +102,11 @@ class Model(eqx.Module):
         """Those in x of the lift's channels, with or without groups that are read out."""
         return self.lift.gradients(x, self._lift_modulation(mu), read_out)
 
-    def lift_modulation_of(self, group: Group, mu: Parameter) -> Sequence[Modulation]:
-        """Of one group of the lift."""
-        return self.lift.modulations_of(group, self._lift_modulation(mu))
-
     def read(self, lifted: Jet, mu: Parameter) -> Jet:
         """The jet of N from that of z."""
         level, amplitude = jax.lax.stop_gradient((self.level, self.amplitude))
         network = self.manifold(lifted.map_linear(self.lift.bent), self.modulation(mu)[: self.depth])
-        q = self.generator.affine_weights(self.parameters.standardise(mu))
+        q = self.generator.factors(self.parameters.standardise(mu))
         if q is not None:
             network = network + lifted.map_linear(lambda z: self.lift.read_out(z) @ q)
         return network.map_linear(lambda value: amplitude * value).shift(level)

@@ -1,6 +1,6 @@
 """How μ enters: as scale and shift of hidden values, made by a small generator.
 
-    HyperGenerator(μ) -> (γ, β) per layer,     z̃ = γ ⊙ z + β,     and q, the weights of the affine channels
+    HyperGenerator(μ) -> (γ, β) per layer,     z̃ = γ ⊙ z + β,     and q, the factors of channels that are read out
 
 γ and β are constants for differentiation in x (in a jet γ multiplies every coefficient and β reaches only the
 zeroth: the paper's Theorem 1) and trainable for the optimiser. The paper's variants are settings of this
@@ -65,6 +65,21 @@ class Modulation(eqx.Module):
         return jet if self.beta is None else jet.shift(self.beta)
 
 
+@dataclass(frozen=True)
+class FactorStart:
+    """How the factors q(μ) of one part's channels begin: all at one or, where `distinct`, as (1, 0, ..., 0) and a
+    random function of μ, so that the channels part at once."""
+
+    channels: int
+    distinct: bool
+
+    def offset(self) -> Float[Array, "channels"]:
+        return jnp.eye(1, self.channels)[0] if self.distinct else jnp.ones(self.channels)
+
+    def head(self, embedding: int, key: Key) -> Float[Array, "embedding channels"]:
+        return glorot(key, embedding, self.channels) if self.distinct else jnp.zeros((embedding, self.channels))
+
+
 class HyperGenerator(eqx.Module):
     """Standardised μ -> (γ, β) of every layer: a multilayer perceptron with a linear head."""
 
@@ -72,8 +87,8 @@ class HyperGenerator(eqx.Module):
     biases: Vectors
     scale_head: Float[Array, "embedding widths"] | None
     shift_head: Float[Array, "embedding widths"] | None
-    affine_head: Float[Array, "embedding affine"] | None
-    affine_offset: Float[Array, "affine"] | None
+    factor_head: Float[Array, "embedding affine"] | None
+    factor_offset: Float[Array, "affine"] | None
     widths: tuple[int, ...] = eqx.field(static=True)
 
     @staticmethod
@@ -83,11 +98,10 @@ class HyperGenerator(eqx.Module):
         settings: ModulationSettings,
         hidden: Sequence[int],
         key: Key,
-        read_out: Sequence[tuple[int, bool]] = (),
+        factor_starts: Sequence[FactorStart] = (),
     ) -> "HyperGenerator":
-        """`widths` of the modulated layers; `hidden` widths of the generator's own; of the lift's channels that are
-        read out, part by part, how many, and whether their weights are mixed by μ from the start: those of other parts
-        start at one."""
+        """`widths` of the modulated layers; `hidden` widths of the generator's own; `factor_starts` of the channels of
+        the lift that are read out."""
         keys, sizes = items(child(key, Purpose.WEIGHTS), len(hidden)), itertools.pairwise((parameters, *hidden))
         weights = tuple(glorot(k, a, b) for k, (a, b) in zip(keys, sizes, strict=True))
         embedding, total = hidden[-1], sum(widths)
@@ -101,18 +115,14 @@ class HyperGenerator(eqx.Module):
         scale_head = head(settings.scale, Purpose.SCALE_HEAD)
         shift_head = head(settings.shift, Purpose.SHIFT_HEAD)
         biases = tuple(jnp.zeros(width) for width in hidden)
-        affine_head, affine_offset = None, None
-        if sum(channels for channels, _ in read_out):
-            starts = [jnp.eye(1, channels)[0] if mixed else jnp.ones(channels) for channels, mixed in read_out]
-            affine_offset = jnp.concatenate(starts)
+        factor_head, factor_offset = None, None
+        if factor_starts:
+            factor_offset = jnp.concatenate([start.offset() for start in factor_starts])
             if settings.scale or settings.shift:
-                keys = items(child(key, Purpose.AFFINE_HEAD), len(read_out))
-                heads = [
-                    glorot(own, embedding, channels) if mixed and channels else jnp.zeros((embedding, channels))
-                    for own, (channels, mixed) in zip(keys, read_out, strict=True)
-                ]
-                affine_head = jnp.concatenate(heads, axis=1)
-        return HyperGenerator(weights, biases, scale_head, shift_head, affine_head, affine_offset, tuple(widths))
+                head_keys = items(child(key, Purpose.FACTOR_HEAD), len(factor_starts))
+                parts = zip(factor_starts, head_keys, strict=True)
+                factor_head = jnp.concatenate([start.head(embedding, own) for start, own in parts], axis=1)
+        return HyperGenerator(weights, biases, scale_head, shift_head, factor_head, factor_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
         if self.scale_head is None and self.shift_head is None:
@@ -122,11 +132,11 @@ class HyperGenerator(eqx.Module):
         betas = self._split(self.shift_head, embedding, 0.0)
         return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
 
-    def affine_weights(self, mu: Parameter) -> Float[Array, "affine"] | None:
-        """q(μ) = q₀ + embedding·Q, whose first entry starts near one; None without affine channels."""
-        if self.affine_offset is None or self.affine_head is None:
-            return self.affine_offset
-        return self.affine_offset + self.embed(mu) @ self.affine_head
+    def factors(self, mu: Parameter) -> Float[Array, "affine"] | None:
+        """q(μ) = q₀ + embedding·Q; None where no channel is read out."""
+        if self.factor_offset is None or self.factor_head is None:
+            return self.factor_offset
+        return self.factor_offset + self.embed(mu) @ self.factor_head
 
     def embed(self, mu: Parameter) -> Hidden:
         embedding = mu

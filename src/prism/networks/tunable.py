@@ -79,7 +79,7 @@ class FixedGenerator(eqx.Module):
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
         return self.modulations
 
-    def affine_weights(self, mu: Parameter) -> Vector | None:
+    def factors(self, mu: Parameter) -> Vector | None:
         return self.affine
 
 
@@ -91,14 +91,14 @@ class Modulators(Tunable):
         layers = model.modulation(model.parameters.middle())
         unchanged = [Modulation(zero(layer.gamma), zero(layer.beta)) for layer in layers[1 : model.depth]]
         of_lift = [none] * (len(layers) - model.depth)
-        affine = zero(model.generator.affine_offset)
+        affine = zero(model.generator.factor_offset)
         return FixedGenerator((none, *unchanged, *of_lift), affine, model.generator.widths)
 
     def apply(self, model: Model, mu: Parameter, change: FixedGenerator) -> Model:
         standard = model.parameters.standardise(mu)
         pairs = zip(model.generator(standard), change.modulations, strict=True)
         layers = tuple(Modulation(_moved(old.gamma, new.gamma), _moved(old.beta, new.beta)) for old, new in pairs)
-        affine = _moved(model.generator.affine_weights(standard), change.affine)
+        affine = _moved(model.generator.factors(standard), change.affine)
         return eqx.tree_at(lambda m: m.generator, model, FixedGenerator(layers, affine, change.widths))
 
     def settle(self, model: Model, mu: Parameter, change: FixedGenerator) -> Model:
@@ -118,8 +118,8 @@ class Modulators(Tunable):
             generator.biases,
             turned(generator.scale_head, [layer.gamma for layer in change.modulations]),
             turned(generator.shift_head, [layer.beta for layer in change.modulations]),
-            generator.affine_head,
-            _moved(generator.affine_offset, change.affine),
+            generator.factor_head,
+            _moved(generator.factor_offset, change.affine),
             generator.widths,
         )
         return eqx.tree_at(lambda m: m.generator, model, settled)

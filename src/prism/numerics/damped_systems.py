@@ -1,4 +1,4 @@
-"""Symmetric systems that may be singular, solved with as much damping as they need."""
+"""Symmetric systems: a large one that may be singular, damped as much as it needs, or many small positive ones."""
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,8 @@ def damped_solution(
     kernel: Float[Array, "N N"], target: Float[Array, "N *k"], damping: Scalar
 ) -> tuple[Float[Array, "N *k"], Scalar]:
     """(K + λκI)⁻¹ b by Cholesky, κ the mean diagonal of K, with λ raised tenfold until it succeeds; and that λ."""
-    level = jnp.maximum(jnp.trace(kernel) / kernel.shape[0], jnp.finfo(kernel.dtype).tiny)
-    matrix, identity = kernel / level, jnp.eye(kernel.shape[0], dtype=kernel.dtype)
+    mean_diagonal = jnp.maximum(jnp.trace(kernel) / kernel.shape[0], jnp.finfo(kernel.dtype).tiny)
+    matrix, identity = kernel / mean_diagonal, jnp.eye(kernel.shape[0], dtype=kernel.dtype)
 
     def attempt(damping: Scalar) -> Float[Array, "N *k"]:
         factor = jax.scipy.linalg.cho_factor(matrix + damping * identity, lower=True)
@@ -31,19 +31,19 @@ def damped_solution(
 
     first = (attempt(damping), damping, jnp.zeros((), jnp.int32))
     solution, damping, _ = jax.lax.while_loop(failed, again, first)
-    return solution / level, damping
+    return solution / mean_diagonal, damping
 
 
-def linear_step(p: Float[Array, "N channels"], damping: float) -> Float[Array, "N channels"]:
-    """(P Pᵀ + λI)⁻¹ P, λ relative to the mean diagonal: what a change of linear channels takes of every slope."""
+def damped_pseudoinverse(p: Float[Array, "N k"], damping: float) -> Float[Array, "N k"]:
+    """(P Pᵀ + λκI)⁻¹ P, κ the mean diagonal of P Pᵀ: the transpose of a damped pseudoinverse of P."""
     return damped_solution(p @ p.T, p, jnp.full((), damping))[0]
 
 
 def small_solutions(matrices: Float[Array, "k k n"], targets: Float[Array, "k n"]) -> Float[Array, "k n"]:
     """M⁻¹ b of n positive definite systems of a few unknowns, by elimination written out over all of them at once.
 
-    LAPACK would be called n times; inside a training step, beside other such calls, XLA's pool of two threads has been
-    seen to stand still in them.
+    n calls of LAPACK inside a step can deadlock XLA's pool of CPU threads (seen with 2 threads, jax 0.10.2). Positive
+    definite systems need no pivoting.
     """
     rows = [jnp.concatenate([matrix, target[None]]) for matrix, target in zip(matrices, targets, strict=True)]
     for pivot in range(len(rows)):

@@ -53,7 +53,7 @@ class Purpose(enum.IntEnum):
     WEIGHTS = 24
     SCALE_HEAD = 25
     SHIFT_HEAD = 26
-    AFFINE_HEAD = 27
+    FACTOR_HEAD = 27
     READOUT = 28
     # What is drawn beside them.
     NOISE = 29

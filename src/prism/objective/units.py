@@ -24,6 +24,8 @@ LEVEL_STEPS, LEVEL_TOLERANCE = 20, 1e-4
 """The most steps to the best constant, and the relative change after which it is found."""
 LEVEL_WORTH = 0.5
 """A constant is taken where it leaves less of the residual than this."""
+LEAST_LEFT = 1e-6
+"""Of the residual, below which what a constant leaves is rounding."""
 
 
 def draw_constant_batch(family: Family, estimator: Estimator, sampling: Sampling, key: Key) -> Batch:
@@ -63,46 +65,63 @@ def with_units(model: Model, objective: Objective, key: Key) -> tuple[Model, Obj
     family, sampling = objective.family, objective.sampling
     few = sampling.with_points(min(sampling.points, UNIT_POINTS))
     batch, zero = draw_constant_batch(family, objective.estimator, few, key), jnp.zeros(())
-    size = root_mean_square(constant_residuals(family, batch, zero))
-    scale = jnp.where(size > 0, size, 1.0)
-    level, left, gain = best_level(family, batch)
-    amplitude = jnp.where(gain > 0, jnp.where(left > 0, left, 1.0) / gain, 1.0)
+    scale, best = residual_scale(family, batch), best_level(family, batch)
+    amplitude = jnp.where(best.gain > 0, jnp.maximum(best.residual, LEAST_LEFT * scale) / best.gain, 1.0)
     slopes = batch.pairs().map(
         lambda pair: jax.grad(lambda x: constant_residual(family, pair.draws, x, pair.mu, zero))(pair.x)
     )
     slope_scale = root_mean_square(slopes) * slopes.shape[1] ** 0.5
     misses = condition_scale(family, batch.targets, amplitude)
     scales = (scale, jnp.where(slope_scale > 0, slope_scale, 1.0), misses)
-    model = eqx.tree_at(lambda m: (m.level, m.amplitude), model, (level, amplitude))
+    model = eqx.tree_at(lambda m: (m.level, m.amplitude), model, (best.value, amplitude))
     return model, eqx.tree_at(lambda o: (o.scale, o.slope_scale, o.condition_scale), objective, scales)
 
 
-def best_level(family: Family, batch: Batch) -> tuple[Scalar, Scalar, Scalar]:
-    """The constant network of the smallest residual by Gauss and Newton's steps, or zero where that would not take most
-    of the residual away; the root mean square of the residual there, and of its change with the constant.
+class Constant(eqx.Module):
+    """The network N = value: the root mean squares of its residual and of how that changes with the value, and at how
+    many pairs the residual is finite."""
+
+    value: Scalar
+    residual: Scalar
+    gain: Scalar
+    finite: Int[Array, ""]
+
+    @staticmethod
+    def of(family: Family, batch: Batch, value: Scalar) -> "Constant":
+        residuals, gains = constant_response(family, batch, value)
+        return Constant(value, root_mean_square(residuals), root_mean_square(gains), jnp.sum(jnp.isfinite(residuals)))
+
+
+def best_level(family: Family, batch: Batch) -> Constant:
+    """The constant network of the smallest residual, or N = 0 where that constant would leave most of the residual.
 
     Where a constant is most of a solution, as in many dimensions, learning begins at what is left. Otherwise the first
     steps would write errors of the constant's size into all weights, and those that hardly move the residual keep them.
     """
-    response = lambda level: constant_response(family, batch, level)
+    silent = Constant.of(family, batch, jnp.zeros(()))
+    if family.conditions:
+        return silent  # they have a say in where a solution lies
+    best = Constant.of(family, batch, best_constant(family, batch))
+    worth = (best.finite >= silent.finite) & (best.residual < LEVEL_WORTH * silent.residual)
+    return jax.tree.map(lambda new, old: jnp.where(worth, new, old), best, silent)
+
+
+def best_constant(family: Family, batch: Batch) -> Scalar:
+    """The constant of the smallest residual, by Gauss-Newton steps from zero."""
 
     def unfinished(carry: tuple[Scalar, Scalar, Int[Array, ""]]) -> Bool[Array, ""]:
-        level, change, steps = carry
-        return (jnp.abs(change) > LEVEL_TOLERANCE * jnp.abs(level)) & (steps < LEVEL_STEPS)
+        value, change, steps = carry
+        return (jnp.abs(change) > LEVEL_TOLERANCE * jnp.abs(value)) & (steps < LEVEL_STEPS)
 
     def step(carry: tuple[Scalar, Scalar, Int[Array, ""]]) -> tuple[Scalar, Scalar, Int[Array, ""]]:
-        level, _, steps = carry
-        values, gains = response(level)
-        change = -mean_product(values, gains) / jnp.maximum(mean_product(gains, gains), jnp.finfo(values.dtype).tiny)
-        return level + change, change, steps + 1
+        value, _, steps = carry
+        residuals, gains = constant_response(family, batch, value)
+        squared = mean_product(gains, gains)
+        change = -mean_product(residuals, gains) / jnp.where(squared > 0, squared, 1.0)
+        return value + change, change, steps + 1
 
     zero = jnp.zeros(())
-    level, _, _ = jax.lax.while_loop(unfinished, step, step((zero, zero, jnp.zeros((), jnp.int32))))
-    (before, gain_before), (after, gain_after) = (
-        tuple(root_mean_square(values) for values in response(at)) for at in (zero, level)
-    )
-    worth = jnp.isfinite(level) & (after < LEVEL_WORTH * before)
-    return jnp.where(worth, level, 0.0), jnp.where(worth, after, before), jnp.where(worth, gain_after, gain_before)
+    return jax.lax.while_loop(unfinished, step, step((zero, zero, jnp.zeros((), jnp.int32))))[0]
 
 
 def condition_scale(family: Family, targets: Sequence[Target], amplitude: Scalar) -> Scalar:
@@ -113,12 +132,12 @@ def condition_scale(family: Family, targets: Sequence[Target], amplitude: Scalar
 
 
 def root_mean_square(values: Float[Array, "..."]) -> Scalar:
-    """Of the finite values."""
+    """√ mean v² over the finite values."""
     return jnp.sqrt(mean_product(values, values))
 
 
 def mean_product(first: Float[Array, "..."], second: Float[Array, "..."]) -> Scalar:
-    """Of the finite products: one bad point must not decide the units of a run."""
+    """The mean of first · second over the finite products: one bad point must not decide the units of a run."""
     products = first * second
     finite = jnp.isfinite(products)
     return jnp.sum(jnp.where(finite, products, 0.0)) / jnp.maximum(jnp.sum(finite), 1)

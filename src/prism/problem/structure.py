@@ -26,7 +26,8 @@ from prism.shapes import Key, Parameter, Point, Scalar
 POINTS, FEW_POINTS = 16, 2
 ALL_POINTS_UP_TO, ALL_ROWS_UP_TO, WHOLE_MATRIX_UP_TO = 2_000, 10_000, 1_000
 """Dimensions up to which all points are looked at, all coordinates probed, and the whole matrix kept."""
-SAMPLED_ROWS = 256
+MOST_ROWS, FEWEST_ROWS, ROW_COORDINATES = 256, 16, 20_000_000
+"""Coordinates that are probed where not all are: as many as have so many entries of the matrix in all."""
 PARTNERS = 8
 """Of a coordinate: as many of its largest mixed derivatives are kept."""
 STANDS_OUT, GROWTH = 4.0, 0.3
@@ -114,7 +115,9 @@ def _found(family: Family, key: Key) -> Structure:
         return Structure(Kind.EXCHANGEABLE, dimension, dimension)
     rows = np.arange(dimension)
     if dimension > ALL_ROWS_UP_TO:
-        chosen = jax.random.permutation(child(key, Purpose.QUERIES), dimension)[:SAMPLED_ROWS]
+        chosen = jax.random.permutation(child(key, Purpose.QUERIES), dimension)[
+            : int(np.clip(ROW_COORDINATES // dimension, FEWEST_ROWS, MOST_ROWS))
+        ]
         rows = np.sort(np.asarray(chosen))
     invariant = change(points.at[:, :dimension].set(jnp.roll(points[:, :dimension], 1, axis=1))) < SAME * size
     probe = _probe(family, residual, points, parameters, jnp.asarray(rows))

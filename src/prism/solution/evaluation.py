@@ -89,7 +89,7 @@ class Evaluation:
             return [*lines, "skill              null        the solution does not depend on μ"]
         learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
         verdict = learned if self.skill < 1.0 else "it has not learned μ"
-        return [*lines, f"skill              {self.skill:.3f}       error / μ-blind error: {verdict}"]
+        return [*lines, f"skill              {self.skill:<11.3g} error / μ-blind error: {verdict}"]
 
     def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""

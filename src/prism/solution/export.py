@@ -172,7 +172,12 @@ def _describe_group(group: Group) -> dict[str, object]:
     if isinstance(group, BlockChannels):
         return {"kind": "blocks", "dimension": group.dimension}
     if isinstance(group, QuadraticForms):
-        return {"kind": "quadratic", "centre": group.centre, "dimension": group.dimension}
+        return {
+            "kind": "quadratic",
+            "centre": group.centre,
+            "dimension": group.dimension,
+            "scale": group.scale,
+        }
     assert isinstance(group, SiteSums)
     return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
 
@@ -183,11 +188,7 @@ def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
     if isinstance(group, BlockChannels):
         return {"pattern": group.pattern, "weight": group.weight, "bias": group.bias}
     if isinstance(group, QuadraticForms):
-        return {
-            "pairs": jnp.asarray(group.pairs),
-            "squares": group.scale * group.squares,
-            "products": group.scale * group.products,
-        }
+        return {"pairs": jnp.asarray(group.pairs), "squares": group.squares, "products": group.products}
     assert isinstance(group, SiteSums)
     network = group.network
     return {
@@ -217,8 +218,8 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     single = {
         "lift_weight": model.lift.weight,
         "lift_bias": model.lift.bias,
-        "affine_head": generator.affine_head,
-        "affine_offset": generator.affine_offset,
+        "factor_head": generator.factor_head,
+        "factor_offset": generator.factor_offset,
         "level": model.level,
         "amplitude": model.amplitude,
     }

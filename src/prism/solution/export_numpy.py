@@ -3,7 +3,7 @@
     from solution import u                  this file, beside weights.npz and solution.json
     u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one per point
 
-    h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   N = level + amplitude · (z' + q(μ)·z_affine)
+    h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   N = level + amplitude · (z' + q(μ)·z_rest)
 
 The weights are those that were trained; everything is computed in double precision.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-FORMAT = 2
+FORMAT = 3
 WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
 
 
@@ -112,9 +112,9 @@ class Solution:
             z = self._modulated(z, embedding, layer)
             h = z if self.linear_lift and layer == 0 else self.activation(z)
             z = h @ self.weights[f"weight_{layer}"] + self.weights[f"bias_{layer}"]
-        q = self.weights.get("affine_offset", np.zeros(0))
-        if "affine_head" in self.weights:
-            q = q + embedding @ self.weights["affine_head"]
+        q = self.weights.get("factor_offset", np.zeros(0))
+        if "factor_head" in self.weights:
+            q = q + embedding @ self.weights["factor_head"]
         network = z[:, 0] + np.sum(lifted[:, self.read_out] * q, axis=1)
         return self.weights["level"] + self.weights["amplitude"] * network
 
@@ -138,7 +138,8 @@ class Solution:
             if group["kind"] == "quadratic":
                 offset = x[:, : group["dimension"]] - group["centre"]
                 first, second = own["pairs"].astype(int).T
-                channels.append(offset**2 @ own["squares"] + (offset[:, first] * offset[:, second]) @ own["products"])
+                products = (offset[:, first] * offset[:, second]) @ own["products"]
+                channels.append(group["scale"] * (offset**2 @ own["squares"] + products))
                 continue
             channels.append(self._sites(x, embedding, group, own, layer))
             layer += 2

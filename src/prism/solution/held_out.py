@@ -16,7 +16,7 @@ from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.estimation import suited_estimator
 from prism.objective.residuals import residual, span_width
-from prism.objective.units import constant_residuals, constant_response, for_constants
+from prism.objective.units import best_constant, constant_residuals, for_constants
 from prism.problem.family import Family
 from prism.shapes import Key, Scalar
 
@@ -60,14 +60,12 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[
     estimator = suited_estimator(family)
     batch = draw_batch(family, estimator, sampling, span_width(model, family), True, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
-    at_zero, response = constant_response(family, constant_batch, jnp.zeros(()))
-    gain = jnp.sum(response * response)
-    best = -jnp.sum(response * at_zero) / jnp.where(gain > 0, gain, 1.0)
+    best = best_constant(family, constant_batch)
     of_constant = lambda value, draws: constant_residuals(family, constant_batch, value, draws)
     constant = lambda value: _size(lambda draws: of_constant(value, draws), constant_batch)
     zero = constant(jnp.zeros(()))
     network = _size(lambda draws: _in_chunks(model, family, replace(batch, draws=draws)), batch)
-    return jnp.stack([network, jnp.minimum(constant(best), zero), zero])
+    return jnp.stack([network, jnp.fmin(constant(best), zero), zero])
 
 
 def _in_chunks(model: Model, family: Family, batch: Batch) -> Float[Array, "N"]:

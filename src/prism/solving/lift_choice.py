@@ -2,19 +2,24 @@
 
     suggested_lift(find_structure(family))      from the equation alone
     choose_lift(family, settings, lifts, ...)     the candidates, tried; the smallest held-out residual is taken
-    with_lift_by_trials(family, settings, budget)  both, within a budget: what is done where no lift is named
+    with_decided_lift(family, settings, budget)  both, within a budget: what is done where no lift is named
 
 No exact solution is needed. Nothing is assumed in silence: the table of the trials is what the choice was made from.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from prism.errors import FailedRun, TooLarge
 from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, parts_of
 from prism.numerics.keys import Purpose, child, stream
+from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.problem.structure import Kind, Structure, find_structure
+from prism.shapes import Key
 from prism.solution.held_out import held_out_residual
 from prism.solving.runs import execute
 from prism.solving.settings import Settings, architecture_for
@@ -26,8 +31,10 @@ where there are many."""
 SITES_UP_TO = 2_000
 """Dimensions up to which the coefficients of places can be learned from residuals. Beyond, quadratic forms, which
 follow slopes, carry what is not affine."""
-FEWEST_MINUTES = 1.0
-"""Of a budget that has room for trials."""
+FEWEST_MINUTES = 2.0
+"""The shortest budget in which a lift is chosen by trials where none is named."""
+LEAST_LEFT = 1 / 3
+"""Of the minutes, always kept for training: trials that take longer extend the run."""
 TRIAL_SHARE, SHORTEST_TRIAL, LONGEST_TRIAL = 0.08, 5.0, 60.0
 """The part of the minutes that the trial of one lift takes, and its bounds in seconds."""
 AFFINE_BEYOND = 20_000
@@ -48,26 +55,25 @@ def suggested_lift(structure: Structure) -> Parts | None:
 
 def sites_lift(structure: Structure) -> Parts | None:
     """Sites over the coordinates that interact, each place with coefficients of its own."""
-    own = lambda window: usual_sites(window, structure.dimension)
-    match structure.kind:
-        case Kind.SUM:
-            return parts_of(own(1))
-        case Kind.CHAIN:
-            return parts_of(replace(own(structure.window), periodic=structure.periodic))
-        case Kind.PAIRS if structure.probed == structure.dimension:
-            return parts_of(own(2).with_groups(groups_of(structure)))
-    return None
+    found = interacting(structure)
+    return None if found is None else parts_of(replace(usual_sites(2, structure.dimension), **found))
 
 
 def quadratic_lift(structure: Structure) -> Parts | None:
     """An affine part, and quadratic forms of the coordinates that interact."""
+    found = interacting(structure)
+    return None if found is None else Affine() + replace(Quadratic(), **found)
+
+
+def interacting(structure: Structure) -> dict[str, Any] | None:
+    """Window, periodic and groups of a part over the coordinates that interact."""
     match structure.kind:
         case Kind.SUM:
-            return Affine() + Quadratic(1)
+            return {"window": 1}
         case Kind.CHAIN:
-            return Affine() + Quadratic(structure.window, periodic=structure.periodic)
+            return {"window": structure.window, "periodic": structure.periodic}
         case Kind.PAIRS if structure.probed == structure.dimension:
-            return Affine() + Quadratic(groups=structure.pairs)
+            return {"window": 2, "groups": groups_of(structure)}
     return None
 
 
@@ -138,22 +144,38 @@ def choose_lift(
     lifts: Mapping[str, Parts],
     seconds: float,
     tell: Callable[[str], None] = lambda line: None,
+    longest: float = math.inf,
 ) -> LiftChoice:
-    """Try each lift for so many seconds of steps, and compare the residuals on pairs that none was trained on."""
+    """Try each lift for so many seconds of steps, and compare the residuals on pairs that none was trained on. One that
+    fails or does not fit is told and passed over; no trial begins that would end after the `longest` time for all."""
     key, trials = child(stream(settings.seed, Purpose.EVALUATION), Purpose.QUERIES), []
+    ends, failed = time.perf_counter() + longest, None
     for name, lift in lifts.items():
+        if trials and time.perf_counter() + seconds > ends:
+            tell(f"no time is left for a trial of the lift {name}")
+            continue
         tell(f"trying the lift {name} for {seconds:.0f} s")
-        chosen = replace(settings, architecture=architecture_for(lift, settings.architecture))
-        outcome = execute(family, chosen, Budget(seconds_of_steps=seconds), show=False, check=False, judge=False)
-        if outcome.interrupted_by is not None:
-            raise KeyboardInterrupt
-        residual = held_out_residual(outcome.solution.model, outcome.solution.family, key)
-        trials.append(Trial(name, lift, outcome.steps, residual.scaled_residual))
-    return LiftChoice(tuple(sorted(trials, key=lambda trial: trial.scaled_residual)))
+        try:
+            trials.append(_tried(family, settings, name, lift, seconds, key))
+        except (FailedRun, TooLarge) as error:
+            tell(f"  {error}")
+            failed = error
+    if failed is not None and not trials:
+        raise failed
+    worse = lambda trial: trial.scaled_residual if math.isfinite(trial.scaled_residual) else math.inf
+    return LiftChoice(tuple(sorted(trials, key=worse)))
+
+
+def _tried(family: Family, settings: Settings, name: str, lift: Parts, seconds: float, key: Key) -> Trial:
+    chosen = replace(settings, architecture=architecture_for(lift, settings.architecture))
+    outcome = execute(family, chosen, Budget(seconds_of_steps=seconds), show=False, check=False, judge=False)
+    outcome.end_if_interrupted()
+    residual = held_out_residual(outcome.solution.model, outcome.solution.family, key)
+    return Trial(name, lift, outcome.steps, residual.scaled_residual)
 
 
 @dataclass(frozen=True)
-class Decided:
+class LiftDecision:
     """Settings with the lift that was taken, and what is left of the budget."""
 
     settings: Settings
@@ -161,29 +183,40 @@ class Decided:
     choice: LiftChoice
 
 
-def is_worth_trials(settings: Settings, budget: Budget) -> bool:
-    """Whether a lift is chosen by trials where none is named: a natural gradient that takes slopes, and some minutes. A
-    number of steps does not depend on how fast the machine is, and neither shall the lift."""
+def has_room_for_trials(family: Family, settings: Settings, budget: Budget) -> bool:
+    """Whether a lift is chosen by trials where none is named: by a natural gradient that takes slopes, in some minutes,
+    of an equation that alone decides u. A run of so many steps shall not depend on how fast the machine is, and neither
+    shall its lift."""
     enough = budget.minutes is not None and budget.minutes >= FEWEST_MINUTES
-    return enough and settings.optimiser.natural and settings.optimiser.trains_followers
+    return enough and settings.optimiser.natural and settings.optimiser.trains_followers and not family.conditions
 
 
-def with_lift_by_trials(
-    family: Family, settings: Settings, budget: Budget, tell: Callable[[str], None] = lambda line: None
-) -> Decided:
-    """What the equation tells and a trial of each candidate, told as it goes. They are part of the minutes."""
+def with_decided_lift(
+    family: Family,
+    settings: Settings,
+    budget: Budget,
+    tell: Callable[[str], None] = lambda line: None,
+    check: bool = True,
+) -> LiftDecision:
+    """What the equation tells and a trial of each candidate, told as it goes. They are part of the minutes. `check` as
+    in `execute`."""
     begun, minutes = time.perf_counter(), budget.minutes
+    if check:
+        check_family(family, stream(settings.seed, Purpose.CHECK))
     structure = find_structure(family, settings.seed)
     for line in structure.describe():
         tell(line)
     share = SHORTEST_TRIAL if minutes is None else 60.0 * minutes * TRIAL_SHARE
     seconds = min(max(share, SHORTEST_TRIAL), LONGEST_TRIAL)
-    choice = choose_lift(family, settings, candidates(structure, settings), seconds, tell)
+    longest = math.inf if minutes is None else 60.0 * minutes * (1.0 - LEAST_LEFT) - (time.perf_counter() - begun)
+    choice = choose_lift(family, settings, candidates(structure, settings), seconds, tell, longest)
     for line in choice.describe():
         tell(line)
     settings = replace(settings, architecture=architecture_for(choice.best.lift, settings.architecture))
     if minutes is None:
-        return Decided(settings, budget, choice)
-    left = max(minutes - (time.perf_counter() - begun) / 60.0, minutes / 3)
-    tell(f"{left:.1f} of {minutes:g} minutes are left for training")
-    return Decided(settings, Budget(minutes=left), choice)
+        return LiftDecision(settings, budget, choice)
+    taken = (time.perf_counter() - begun) / 60.0
+    left = max(minutes - taken, minutes * LEAST_LEFT)
+    over = "" if taken + left < 1.01 * minutes else "; the trials took more than there was, a named lift needs none"
+    tell(f"{left:.1f} of {minutes:g} minutes are left for training{over}")
+    return LiftDecision(settings, Budget(minutes=left), choice)

@@ -93,7 +93,7 @@ def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
 def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:
     """The usual network behind another lift; a small one where nothing of that goes through the manifold, which then
     makes no more than a constant that moves with μ."""
-    bent = any(not isinstance(part, Affine) and getattr(part, "is_bent", True) for part in parts_of(lift).parts)
+    bent = any(part.is_bent for part in parts_of(lift).parts)
     return replace(usual, lift=lift) if bent else replace(usual, lift=lift, width=16, depth=2)
 
 

@@ -5,13 +5,11 @@ import sys
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.networks.model import Architecture
-from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
-from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.solution.solution import Solution
-from prism.solving.lift_choice import is_worth_trials, with_lift_by_trials
+from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
 from prism.solving.runs import execute
 from prism.solving.settings import Settings
 from prism.training.loop import Budget
@@ -35,11 +33,10 @@ def solve(
     """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`.
 
     Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
-    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md), the lift by
-    short trials within the minutes where there are enough of them;
-    `independent` makes the loss the product of two independent estimates, `slopes` adds the residual's gradient to it.
-    With `progress` a bar and, at the end, the errors (or the residual where no exact solution is known) go to standard
-    error.
+    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md); the lift by
+    short trials, if `minutes` is 2 or more. `independent` makes the loss the product of two independent estimates,
+    `slopes` adds the residual's gradient to it. With `progress` a bar and, at the end, the errors (or the residual
+    where no exact solution is known) go to standard error.
     """
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
@@ -57,11 +54,11 @@ def solve(
     )
     tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     budget = Budget(steps, minutes)
-    if architecture is None and is_worth_trials(settings, budget):
-        check_family(family, stream(seed, Purpose.CHECK))
-        chosen = with_lift_by_trials(family, settings, budget, tell)
-        settings, budget = chosen.settings, chosen.budget
-    outcome = execute(family, settings, budget, show=progress)
+    decides = architecture is None and has_room_for_trials(family, settings, budget)
+    if decides:
+        decision = with_decided_lift(family, settings, budget, tell)
+        settings, budget = decision.settings, decision.budget
+    outcome = execute(family, settings, budget, show=progress, check=not decides)
     for line in outcome.describe():
         tell(line)
     return outcome.solution

@@ -59,8 +59,7 @@ class Trial:
     def run(self, family: Family, budget: Budget) -> Outcome:
         """What it ended with; an interrupted trial ends the study."""
         outcome = execute(family, Settings.choose(family, **self.choices), budget, show=False, check=False)
-        if outcome.interrupted_by is not None:
-            raise KeyboardInterrupt
+        outcome.end_if_interrupted()
         return outcome
 
 

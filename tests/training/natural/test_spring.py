@@ -95,7 +95,7 @@ def test_one_slope_step_finds_the_slope():
     objective, model = objective_of(Regression(domain), 6), affine_model(domain)
     spring = Spring(lift_rate=1.0, lift_damping=1e-12)
     after, *_ = step(spring, objective, model, spring.init(model), objective.draw(model, KEY))
-    found = after.lift.weight[:, 1] * model.generator.affine_offset
+    found = after.lift.weight[:, 1] * model.generator.factor_offset
     np.testing.assert_allclose(found, np.arange(1.0, 6.0), rtol=1e-6)
 
 

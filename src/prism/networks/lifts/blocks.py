@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group, Responses, Slopes
+from prism.networks.lifts.groups import Along, Coefficients, Group, ResidualGradients, Responses, of_polynomial
 from prism.networks.lifts.parts import Blocks
 from prism.networks.modulation import Modulation
-from prism.numerics.damped_systems import linear_step
+from prism.numerics.damped_systems import damped_pseudoinverse
 from prism.numerics.keys import Purpose, children
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
@@ -45,10 +45,6 @@ class BlockChannels(Group):
             part.bias * jax.random.normal(bias_key, (part.width,)),
             domain.dimension,
         )
-
-    @property
-    def bent(self) -> bool:
-        return True
 
     @property
     def channels(self) -> int:
@@ -91,8 +87,7 @@ class BlockChannels(Group):
             first = jnp.einsum("ns,nsh->nh", directions.values, self.rows(directions.indices))
         else:
             first = directions.through(self.matrix)
-        lower = (first, *[jnp.zeros_like(first)] * (along.order - 1))
-        return Coefficients(lower[:-1], jnp.zeros_like(self.bias)) if along.has_top else Coefficients(lower, None)
+        return of_polynomial(along, first)
 
     def rows(self, indices: Int[Array, "*n"]) -> Float[Array, "*n channels"]:
         """W of these coordinates."""
@@ -107,10 +102,10 @@ class BlockChannels(Group):
         return jnp.concatenate([whole[: self.dimension], self.weight[self.blocks :]])
 
     def slope_step(
-        self, points: Float[Array, "N coordinates"], p: Responses, slopes: Slopes, damping: float
-    ) -> tuple[tuple[Array, Array], Slopes]:
+        self, points: Float[Array, "N coordinates"], p: Responses, slopes: ResidualGradients, damping: float
+    ) -> tuple[tuple[Array, Array], ResidualGradients]:
         """−(∇r)ᵀ (P Pᵀ + λI)⁻¹ P, projected on w and on V, half of it each (of time, whose row is its own, all)."""
-        solution = linear_step(p, damping)
+        solution = damped_pseudoinverse(p, damping)
         w, v = self.pattern, self.weight[: self.blocks]
         in_blocks, there = jax.vmap(self.in_blocks)(slopes), self.in_blocks(jnp.ones(self.dimension, w.dtype))
         pooled = 0.5 * (in_blocks @ w) / (there @ (w * w))[None]

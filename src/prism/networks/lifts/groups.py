@@ -5,18 +5,18 @@ from collections.abc import Sequence
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition
-from prism.errors import InputError
-from prism.networks.lifts.parts import Part, Places
+from prism.networks.lifts.parts import Part
 from prism.networks.modulation import Modulation
 from prism.shapes import Hidden, Point
 
-Slopes = Float[Array, "N coordinates"]
-"""∂r_n/∂x_n of every pair of a batch."""
+ResidualGradients = Float[Array, "N coordinates"]
+"""The slopes ∂r_n/∂x_n of every pair of a batch."""
 Responses = Float[Array, "N channels"]
-"""∂r_n/∂z_n of every pair of a batch."""
+"""p_n = ∂r_n/∂z_n of every pair of a batch."""
 
 
 class Along(eqx.Module):
@@ -47,9 +47,9 @@ class Group(eqx.Module):
     """What was asked for."""
 
     @property
-    @abc.abstractmethod
     def bent(self) -> bool:
         """Whether its channels go through the manifold; else they are read out."""
+        return self.part.is_bent
 
     @property
     @abc.abstractmethod
@@ -73,14 +73,13 @@ class Group(eqx.Module):
         return ()
 
     @property
-    def mixed_by_mu(self) -> bool:
-        """Of channels that are read out: whether their factors q(μ) start as those of affine ones, at random but for
-        the first, and not at one."""
+    def distinct_factors(self) -> bool:
+        """Of channels that are read out: whether their factors q(μ) differ from the start (`FactorStart`)."""
         return False
 
     def slope_step(
-        self, points: Float[Array, "N coordinates"], p: Responses, slopes: Slopes, damping: float
-    ) -> tuple[tuple[Array, ...], Slopes]:
+        self, points: Float[Array, "N coordinates"], p: Responses, slopes: ResidualGradients, damping: float
+    ) -> tuple[tuple[Array, ...], ResidualGradients]:
         """The changes of its weights that follow the slopes, `by_slopes`, and the slopes that these leave."""
         return (), slopes
 
@@ -108,16 +107,10 @@ class Group(eqx.Module):
         return jax.jacrev(lambda moved: self(moved, modulations))(x).T
 
 
-def check_places(name: str, window: int, groups: Places | None, dimension: int) -> None:
-    """Refuse windows and groups of coordinates that do not exist."""
-    if groups is None:
-        if window > dimension:
-            raise InputError(f"a window of {window} coordinates does not fit into {dimension} dimensions")
-        return
-    numbers = [number for place in groups for number in place]
-    wrong = [number for number in numbers if not isinstance(number, int) or not 0 <= number < dimension]
-    if wrong:
-        raise InputError(f"groups of {name} name coordinate {wrong[0]!r}; there are {dimension}, from 0")
-    twice = [place for place in groups if len(set(place)) < len(place)]
-    if twice:
-        raise InputError(f"the group {twice[0]} of {name} names a coordinate twice; leave one out")
+def of_polynomial(along: Along, first: Float[Array, "n channels"], *higher: Float[Array, "n channels"]) -> Coefficients:
+    """The coefficients of a polynomial: those that are given, zeros beyond them, up to the order that is asked for."""
+    zeros = [jnp.zeros_like(first)] * (along.order - 1 - len(higher))
+    lower = (first, *higher, *zeros)[: along.order]
+    if not along.has_top:
+        return Coefficients(lower, None)
+    return Coefficients(lower[:-1], along.decomposition.weights @ lower[-1])

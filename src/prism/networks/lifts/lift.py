@@ -17,7 +17,7 @@ from prism.networks.lifts.norm import SquaredNorm
 from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites
 from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
-from prism.networks.modulation import Modulation
+from prism.networks.modulation import FactorStart, Modulation
 from prism.numerics.keys import Purpose, child, item
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
@@ -80,11 +80,10 @@ class Lift(eqx.Module):
         return self.bias.shape[0]
 
     @property
-    def mixed_by_mu(self) -> tuple[tuple[int, bool], ...]:
-        """The channels that are read out, part by part: how many, and whether their factors start as those of affine
-        ones."""
-        groups = [(group.channels, group.mixed_by_mu) for group in self.groups if not group.bent]
-        return ((self.affine, True), *groups)
+    def factor_starts(self) -> tuple[FactorStart, ...]:
+        """How the factors q(μ) of the channels that are read out begin, part by part."""
+        groups = [FactorStart(group.channels, group.distinct_factors) for group in self.groups if not group.bent]
+        return (*([FactorStart(self.affine, True)] if self.affine else []), *groups)
 
     @property
     def workspace(self) -> int:
@@ -158,10 +157,6 @@ class Lift(eqx.Module):
         ]
         tops = [other.top for other in others if other.top is not None]
         return Coefficients(tuple(lower), jnp.concatenate([jnp.zeros_like(self.bias), *tops]) if tops else None)
-
-    def modulations_of(self, group: Group, modulations: Sequence[Modulation]) -> Sequence[Modulation]:
-        """Those of one group's own layers."""
-        return next(own for other, own in self._with_modulations(modulations) if other is group)
 
     def _with_modulations(self, modulations: Sequence[Modulation]) -> list[tuple[Group, Sequence[Modulation]]]:
         """Every group with the modulations of its own layers."""

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from prism.errors import InputError
-from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.groups import Along, Coefficients, Group, of_polynomial
 from prism.networks.lifts.parts import Norm
 from prism.networks.modulation import Modulation
 from prism.problem.domains import Domain
@@ -35,10 +35,6 @@ class SquaredNorm(Group):
         return SquaredNorm(part, domain.dimension, float(mean), float(spread))
 
     @property
-    def bent(self) -> bool:
-        return True
-
-    @property
     def channels(self) -> int:
         return 1
 
@@ -64,11 +60,8 @@ class SquaredNorm(Group):
         directions, diagonal = along.decomposition.directions, self.diagonal(x.shape[0])
         first = 2.0 * directions.through((diagonal * x)[:, None]) / self.spread
         if along.order == 1:
-            return Coefficients((first,), None)
-        zeros = [jnp.zeros_like(first)] * (along.order - 2)
+            return of_polynomial(along, first)
         if along.has_top and along.order == 2:
             second = directions.weighted_trace(along.decomposition.weights, diagonal) / self.spread
             return Coefficients((first,), second[None])
-        second = directions.weighted_squares(diagonal)[:, None] / self.spread
-        lower = (first, second, *zeros)
-        return Coefficients(lower[:-1], jnp.zeros(1)) if along.has_top else Coefficients(lower, None)
+        return of_polynomial(along, first, directions.weighted_squares(diagonal)[:, None] / self.spread)

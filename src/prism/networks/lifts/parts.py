@@ -10,8 +10,8 @@
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
 
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
 
 from prism.errors import InputError
 
@@ -28,6 +28,11 @@ class Part:
         """Whether it has weights, as many as coordinates, that move by the slopes of the residual alone where the
         optimiser takes these."""
         return False
+
+    @property
+    def is_bent(self) -> bool:
+        """Whether its channels go through the manifold; else they are read out, each with a factor q(μ)."""
+        return True
 
     def __add__(self, other: "Part | Parts") -> "Parts":
         return Parts((self,)) + other
@@ -84,6 +89,10 @@ class Affine(Part):
     def __post_init__(self):
         _check_count("number of affine channels", self.channels)
 
+    @property
+    def is_bent(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True)
 class Blocks(Part):
@@ -113,25 +122,65 @@ class Norm(Part):
 
 
 @dataclass(frozen=True)
-class Quadratic(Part):
-    """`channels` quadratic forms z_c = Σ_i D_ic x_i² + Σ_(i,j) A_ijc x_i x_j, each read out with a factor q_c(μ).
-
-    Pairs are coordinates within a `window` of neighbours (around the end where `periodic`; a window of 1 has none), or
-    those of the `groups` that are given. Beside an affine part it is what a function of very many small coordinates has
-    next in its Taylor series. D and A follow the slopes of the residual.
-    """
+class Local(Part):
+    """A part over few coordinates at a time: those of each `window` of neighbours (around the end where `periodic`), or
+    of the `groups` that are given."""
 
     window: int = 2
-    channels: int = 4
-    periodic: bool = False
-    groups: Places | None = None
+    periodic: bool = field(default=False, kw_only=True)
+    groups: Places | None = field(default=None, kw_only=True)
 
     def __post_init__(self):
-        _check_count("window of a quadratic part", self.window)
-        _check_count("channels of a quadratic part", self.channels)
-        _check_groups("a quadratic part", self.window, self.groups, self.periodic)
+        name = type(self).__name__
+        _check_count(f"window of {name}", self.window)
+        if self.groups is None:
+            return
+        if not self.groups or any(len(place) != self.window for place in self.groups):
+            raise InputError(f"groups of {name}: give at least one, each of {self.window} coordinates (the window)")
+        if self.periodic:
+            raise InputError(
+                f"{name}: periodic means windows of neighbours, and groups are none; leave out one of them"
+            )
+
+    def with_groups(self, groups: Places) -> Self:
+        """The same over these places."""
+        return replace(self, groups=groups)
+
+    def check_places(self, dimension: int) -> None:
+        """Refuse coordinates that do not exist."""
+        name = type(self).__name__
+        if self.groups is None:
+            if self.window > dimension:
+                raise InputError(
+                    f"{name}: a window of {self.window} coordinates does not fit into {dimension} dimensions; give one "
+                    f"of {dimension} or less"
+                )
+            return
+        numbers = [number for place in self.groups for number in place]
+        wrong = [number for number in numbers if not isinstance(number, int) or not 0 <= number < dimension]
+        if wrong:
+            raise InputError(f"groups of {name} name coordinate {wrong[0]!r}; give numbers from 0 to {dimension - 1}")
+        twice = [place for place in self.groups if len(set(place)) < len(place)]
+        if twice:
+            raise InputError(f"the group {twice[0]} of {name} names a coordinate twice; leave one out")
+
+
+@dataclass(frozen=True)
+class Quadratic(Local):
+    """`channels` quadratic forms z_c ∝ Σ_i D_ic x_i² + Σ_(i,j) A_ijc x_i x_j, each read out with a factor q_c(μ).
+
+    Pairs (i, j) are coordinates within a window of neighbours (a window of 1 has none), or the groups that are given.
+    Beside an affine part it is what a function of very many small coordinates has next in its Taylor series. D and A
+    follow the slopes of the residual.
+    """
+
+    channels: int = 4
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_count("number of channels of Quadratic", self.channels)
         if self.groups is not None and self.window != 2:
-            raise InputError("groups of a quadratic part are pairs of coordinates; give window=2")
+            raise InputError("groups of Quadratic are pairs of coordinates; give window=2")
 
     @property
     def follows_slopes(self) -> bool:
@@ -141,13 +190,9 @@ class Quadratic(Part):
     def is_bent(self) -> bool:
         return False
 
-    def with_groups(self, groups: Places) -> "Quadratic":
-        """The same over these pairs."""
-        return replace(self, groups=groups)
-
 
 @dataclass(frozen=True)
-class Sites(Part):
+class Sites(Local):
     """`channels` z_c = Σ_i A_ic · (φ(x_i, ..., x_{i+w−1}; μ) − φ(0; μ)) over all places i.
 
     φ is one small network for all places: the `window` coordinates of a place (and time, where there is one) through
@@ -157,12 +202,9 @@ class Sites(Part):
     are given. Channels that are `bent` go through the manifold; others are read out, each with a factor that μ decides.
     """
 
-    window: int = 2
     features: int = 4
     channels: int = 1
     shared: bool = False
-    periodic: bool = False
-    groups: Places | None = None
     bent: bool | None = None
     """None: bent where shared."""
     hidden: int = 32
@@ -171,38 +213,18 @@ class Sites(Part):
     of a coordinate."""
 
     def __post_init__(self):
-        counts = {
-            "window of sites": self.window,
-            "features of sites": self.features,
-            "channels of sites": self.channels,
-        }
-        for name, count in {**counts, "hidden values of sites": self.hidden}.items():
-            _check_count(name, count)
-        _check_groups("sites", self.window, self.groups, self.periodic)
+        super().__post_init__()
+        for name in ("features", "channels", "hidden"):
+            _check_count(f"number of {name} of Sites", getattr(self, name))
 
     @property
     def is_bent(self) -> bool:
         return self.shared if self.bent is None else self.bent
 
-    def with_groups(self, groups: Places) -> "Sites":
-        """The same over these places."""
-        return replace(self, groups=groups)
-
 
 def parts_of(lift: Part | Parts) -> Parts:
     """A single part as a sum of one."""
     return Parts((lift,)) if isinstance(lift, Part) else lift
-
-
-def _check_groups(name: str, size: int, groups: Places | None, periodic: bool) -> None:
-    if groups is None:
-        return
-    if not groups or any(len(place) != size for place in groups):
-        raise InputError(f"groups of {name}: give at least one, each of {size} coordinates (the window)")
-    if periodic:
-        raise InputError(
-            f"a periodic {name.removeprefix('a ')} means windows of neighbours; leave out groups or periodic"
-        )
 
 
 def _check_count(name: str, count: int) -> None:

@@ -1,8 +1,9 @@
-"""Quadratic forms of few entries:  z_c = Σ_i D_ic y_i² + Σ_(i,j) A_ijc y_i y_j  over given pairs of coordinates.
+"""Quadratic forms of few entries, over given pairs of coordinates:
 
-y are the space coordinates in units of their spread. Beside an affine part such forms carry what the Taylor series of a
-function of many small coordinates has next: its second derivatives, where these are sparse. A form is its own second
-Taylor coefficient,  z(x + t v) = z(x) + t v·∇z + t² z(v) about the centre.
+    z_c = Q_c(x − centre),     Q_c(v) = (Σ_i D_ic v_i² + Σ_(i,j) A_ijc v_i v_j) / (spread² √d).
+
+Beside an affine part such forms carry what the Taylor series of a function of many small coordinates has next: its
+second derivatives, where these are sparse. The second Taylor coefficient along v is Q(v).
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group, Responses, Slopes, check_places
+from prism.networks.lifts.groups import Along, Coefficients, Group, ResidualGradients, Responses, of_polynomial
 from prism.networks.lifts.parts import Quadratic
 from prism.networks.modulation import Modulation
 from prism.numerics.damped_systems import small_solutions
@@ -23,7 +24,7 @@ from prism.shapes import Hidden, Point
 
 
 class QuadraticForms(Group):
-    """Channels that are read out by q(μ), as affine ones are; both kinds of entries start at zero."""
+    """Channels that are read out by q(μ), as affine ones are. Both kinds of entries start at zero."""
 
     part: Quadratic = eqx.field(static=True)
     squares: Float[Array, "d channels"]
@@ -36,7 +37,7 @@ class QuadraticForms(Group):
 
     @staticmethod
     def create(part: Quadratic, domain: Domain) -> "QuadraticForms":
-        check_places("a quadratic part", part.window, part.groups, domain.dimension)
+        part.check_places(domain.dimension)
         low, high = domain.bounds
         empty = QuadraticForms(
             part,
@@ -49,10 +50,6 @@ class QuadraticForms(Group):
         return eqx.tree_at(lambda forms: forms.products, empty, jnp.zeros((len(empty.pairs), part.channels)))
 
     @property
-    def bent(self) -> bool:
-        return False
-
-    @property
     def channels(self) -> int:
         return self.part.channels
 
@@ -61,12 +58,13 @@ class QuadraticForms(Group):
         return ()
 
     @property
-    def mixed_by_mu(self) -> bool:
+    def distinct_factors(self) -> bool:
         return True
 
     @property
     def workspace(self) -> int:
-        return 2 * (self.dimension + len(self.pairs))
+        """A gradient of each channel, and as many adjoints."""
+        return 2 * self.channels * (self.dimension + len(self.pairs))
 
     @property
     def by_slopes(self) -> tuple[str, ...]:
@@ -77,47 +75,55 @@ class QuadraticForms(Group):
         """The coordinates of every product."""
         if self.part.groups is not None:
             return np.asarray(self.part.groups)
-        return np.concatenate([np.zeros((0, 2), int), *[self._apart(k) for k in range(1, self.part.window)]])
+        first = [np.arange(count) for _, count in self._offsets]
+        pairs = [
+            np.stack([i, (i + k) % self.dimension], axis=1) for i, (k, _) in zip(first, self._offsets, strict=True)
+        ]
+        return np.concatenate([np.zeros((0, 2), int), *pairs])
 
-    def _apart(self, distance: int) -> Int[np.ndarray, "pairs 2"]:
-        """All pairs of coordinates that lie so far apart."""
-        first = np.arange(self.dimension - (0 if self.part.periodic else distance))
-        return np.stack([first, (first + distance) % self.dimension], axis=1)
+    @property
+    def _offsets(self) -> list[tuple[int, int]]:
+        """How far apart neighbours lie, and how many pairs there are of each distance: each pair once, also where a
+        window reaches half around."""
+        d, distances = self.dimension, range(1, self.part.window)
+        if not self.part.periodic:
+            return [(k, d - k) for k in distances]
+        return [(k, d // 2 if 2 * k == d else d) for k in distances if 2 * k <= d]
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         return self._form(x[: self.dimension] - self.centre)
 
     def _form(self, offset: Float[Array, "d"]) -> Hidden:
-        """z of a point by its distance from the centre."""
+        """Q of a displacement from the centre."""
         first, second = self._sides(offset)
         return self.scale * ((offset * offset) @ self.squares + (first * second) @ self.products)
 
     @property
     def scale(self) -> float:
-        """From entries of order one to a form of order one."""
+        """1/(spread² √d): d terms of order one and of either sign then add up to order one."""
         return 1.0 / (self.unit**2 * self.dimension**0.5)
 
     def _sides(self, vector: Float[Array, "... d"]) -> tuple[Float[Array, "... pairs"], Float[Array, "... pairs"]]:
         """The two coordinates of every pair; slices where these are neighbours, which are faster than a gather."""
-        if self.part.groups is not None or self.part.periodic:
+        if self.part.groups is not None:
             first, second = self.pairs.T
             return vector[..., first], vector[..., second]
-        distances = range(1, self.part.window)
-        cut = lambda slices: jnp.concatenate([vector[..., :0], *[vector[..., s] for s in slices]], axis=-1)
-        return cut(slice(0, self.dimension - k) for k in distances), cut(slice(k, self.dimension) for k in distances)
+        none = vector[..., :0]
+        first = [vector[..., :count] for _, count in self._offsets]
+        second = [jnp.roll(vector, -k, axis=-1)[..., :count] for k, count in self._offsets]
+        return jnp.concatenate([none, *first], axis=-1), jnp.concatenate([none, *second], axis=-1)
 
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
         directions = along.decomposition.directions
         first = directions.through(self.jacobian(x, modulations))
         if along.order == 1:
-            return Coefficients((first,), None)
+            return of_polynomial(along, first)
         if along.has_top and along.order == 2:
-            return Coefficients((first,), self._trace(along))
-        lower = (first, self._seconds(along), *[jnp.zeros_like(first)] * (along.order - 2))
-        return Coefficients(lower[:-1], jnp.zeros_like(first[0])) if along.has_top else Coefficients(lower, None)
+            return Coefficients((first,), self._half_trace(along))
+        return of_polynomial(along, first, self._seconds(along))
 
-    def _trace(self, along: Along) -> Hidden:
-        """Σ_j w_j z(v_j): the trace of the form where the v_j stand for the whole space."""
+    def _half_trace(self, along: Along) -> Hidden:
+        """Σ_j w_j Q(v_j): ½ Tr(SSᵀD²z) where the v_j stand for the whole space."""
         single, pairs = jnp.arange(self.dimension)[:, None], jnp.asarray(self.pairs)
         local = along.decomposition.directions.local
         own, both = local(single), local(pairs)
@@ -128,7 +134,7 @@ class QuadraticForms(Group):
         return self.scale * (of_squares @ self.squares + of_products @ self.products)
 
     def _seconds(self, along: Along) -> Float[Array, "n channels"]:
-        """z(v_j) of every direction."""
+        """Q(v_j) of every direction."""
         directions = along.decomposition.directions
         if isinstance(directions, Sparse) and directions.indices.shape[1] == 1:
             inside = (directions.indices < self.dimension) * directions.values**2
@@ -136,13 +142,14 @@ class QuadraticForms(Group):
         return jax.vmap(self._form)(directions.dense(self.dimension))
 
     def slope_step(
-        self, points: Float[Array, "N coordinates"], p: Responses, slopes: Slopes, damping: float
-    ) -> tuple[tuple[Array, Array], Slopes]:
+        self, points: Float[Array, "N coordinates"], p: Responses, slopes: ResidualGradients, damping: float
+    ) -> tuple[tuple[Array, Array], ResidualGradients]:
         """A least-squares problem of as many unknowns as channels for every entry. To leading order
 
-            ∂_i r_n = Σ_c p_nc (2 D_ic y_ni + Σ_j A_ijc y_nj) · scale,     p = ∂r/∂z,
+            ∂_i r_n = Σ_c p_nc (2 D_ic v_ni + Σ_j A_ijc v_nj) · scale,     p = ∂r/∂z,  v the displacement.
 
-        in which different coordinates of a point are as good as uncorrelated.
+        Coordinates of a point are nearly uncorrelated, so the normal equations are nearly block diagonal: every entry
+        is solved alone, all from the same slopes.
         """
         offsets, own = points[:, : self.dimension] - self.centre, slopes[:, : self.dimension]
         (first, second), (first_slope, second_slope) = self._sides(offsets), self._sides(own)
@@ -164,6 +171,6 @@ def _least_squares(
     channels = factors.shape[1]
     outer = (factors[:, :, None] * factors[:, None, :]).reshape(-1, channels**2)
     matrix, target = (outer.T @ weights).reshape(channels, channels, -1), factors.T @ targets
-    level = jnp.mean(jnp.trace(matrix)) / channels
-    added = (damping * level + jnp.finfo(matrix.dtype).tiny) * jnp.eye(channels, dtype=matrix.dtype)
+    mean_diagonal = jnp.mean(jnp.trace(matrix)) / channels
+    added = (damping * mean_diagonal + jnp.finfo(matrix.dtype).tiny) * jnp.eye(channels, dtype=matrix.dtype)
     return -small_solutions(matrix + added[:, :, None], target).T

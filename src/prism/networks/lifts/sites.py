@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Directions, Sparse
 from prism.derivatives.taylor import collapse, linear_jet, point_jet
-from prism.networks.lifts.groups import Along, Coefficients, Group, check_places
+from prism.networks.lifts.groups import Along, Coefficients, Group
 from prism.networks.lifts.local_network import LocalDerivatives, LocalFunction, LocalNetwork
 from prism.networks.lifts.parts import Sites
 from prism.networks.modulation import Modulation
@@ -40,7 +40,7 @@ class SiteSums(Group):
     @staticmethod
     def create(part: Sites, domain: Domain, key: Key) -> "SiteSums":
         """Coefficients so small that z begins well below one, whatever the number of places."""
-        check_places("sites", part.window, part.groups, domain.dimension)
+        part.check_places(domain.dimension)
         network_key, coefficient_key = children(key, Purpose.MANIFOLD, Purpose.WEIGHTS)
         places = len(part.groups) if part.groups else domain.dimension - (0 if part.periodic else part.window - 1)
         inputs = part.window + (domain.time_horizon is not None)
@@ -56,10 +56,6 @@ class SiteSums(Group):
             domain.spread,
             domain.time_horizon,
         )
-
-    @property
-    def bent(self) -> bool:
-        return self.part.is_bent
 
     @property
     def channels(self) -> int:

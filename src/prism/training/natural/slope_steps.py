@@ -1,4 +1,4 @@
-"""The residual's gradient as the metric of weights of a lift that are as many as coordinates.
+"""Steps of weights of a lift that are as many as coordinates, by least squares on the residual's gradient.
 
 A batch gives one residual per point, but d slopes ∂_i r. To leading order these see a channel z of the lift through
 p = ∂r/∂z alone, ∂_i r_n = Σ_c p_nc ∂_i z_c + ..., so that weights that belong to few coordinates have small
@@ -10,12 +10,12 @@ import itertools
 
 from jaxtyping import Array, Float
 
-from prism.networks.lifts.groups import Slopes
+from prism.networks.lifts.groups import ResidualGradients
 from prism.networks.lifts.lift import Lift, Lifted
 
 
 def slope_steps(
-    lift: Lift, points: Float[Array, "N coordinates"], by_lifted: Lifted, slopes: Slopes, damping: float
+    lift: Lift, points: Float[Array, "N coordinates"], by_lifted: Lifted, slopes: ResidualGradients, damping: float
 ) -> tuple[Array, ...]:
     """The changes of all weights of groups that follow the residual's slopes, from the derivatives of r by what leaves
     the lift."""

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Int
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.compilation import PLAIN_LOOPS
-from prism.numerics.damped_systems import damped_solution, linear_step
+from prism.numerics.damped_systems import damped_pseudoinverse, damped_solution
 from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
@@ -132,7 +132,10 @@ class Spring(Optimiser[SpringState]):
         weights = Weights.of(model)
         change = self._change(weights, momentum, decay)
         if self.lift_by_slopes:
-            rate, lift = decay * state.lift_rate, -rows.slopes.T @ linear_step(rows.responses, self.lift_damping)
+            rate, lift = (
+                decay * state.lift_rate,
+                -rows.slopes.T @ damped_pseudoinverse(rows.responses, self.lift_damping),
+            )
             left = rows.slopes + rows.responses @ lift.T
             steps = slope_steps(model.lift, batch.pairs().points, rows.by_lifted, left, self.lift_damping)
             change = replace(change, lift=change.lift + rate * lift, followers=tuple(rate * step for step in steps))
