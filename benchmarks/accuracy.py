@@ -5,6 +5,8 @@
     python benchmarks/accuracy.py --dims 100 1000 --optimisers spring
     python benchmarks/accuracy.py --full --at-once 2
     python benchmarks/accuracy.py --dims 10000 --full --optimisers spring --estimators gram coordinates:16
+    python benchmarks/accuracy.py --dims 1000000 --minutes 6 --optimisers spring --lifts affine:4
+    python benchmarks/accuracy.py --dims 1000 --minutes 3 --optimisers spring --interactions none --lifts norm
     python benchmarks/accuracy.py --families convection --dims 50 --minutes 15 --optimisers spring
 
 Every run is a `prism solve` of its own, one after the other, or several at once with a share of the cores each: less
@@ -48,12 +50,16 @@ class Job:
     seed: int
     minutes: float
     estimator: str | None = None
+    lift: str | None = None
+    pairs: str | None = None
 
     def command(self, out: str) -> list[str]:
         """As typed, with defaults for everything else."""
         options = [self.family, "--dim", str(self.dim), "--optimiser", self.optimiser, "--seed", str(self.seed)]
         options += ["--scaled"] if self.scaled else []
         options += ["--estimator", self.estimator] if self.estimator else []
+        options += ["--lift", self.lift] if self.lift else []
+        options += ["--pairs", self.pairs] if self.pairs else []
         options += ["--minutes", f"{self.minutes:g}", "--out", out, "--json"]
         return [sys.executable, "-m", "prism.cli", "solve", *options]
 
@@ -61,8 +67,8 @@ class Job:
     def name(self) -> str:
         """Of its directory."""
         scaled = "-scaled" if self.scaled else ""
-        estimator = f"-{self.estimator.replace(':', '')}" if self.estimator else ""
-        return f"{self.family}{scaled}-{self.dim}-{self.optimiser}{estimator}-seed{self.seed}-{self.minutes:g}min"
+        named = "".join(f"-{text.replace(':', '')}" for text in (self.estimator, self.lift, self.pairs) if text)
+        return f"{self.family}{scaled}-{self.dim}-{self.optimiser}{named}-seed{self.seed}-{self.minutes:g}min"
 
     def run(self, cores: Sequence[int], keep: str | None) -> dict:
         """On these cores of the machine, without a bar, on all where none are named; kept below `keep` where given."""
@@ -81,17 +87,21 @@ class Job:
 def jobs(options: argparse.Namespace) -> list[Job]:
     """Seed 0 of everything first, then the other seeds."""
     factor = 1.0 if options.full else REDUCED
-    choices = list(itertools.product(options.families, options.optimisers, options.estimators or [None]))
+    named = [options.families, options.optimisers, options.estimators or [None], options.lifts or [None]]
+    choices = list(itertools.product(*named))
+    job = lambda dim, scaled, seed, minutes, family, optimiser, estimator, lift: Job(
+        family, dim, scaled, optimiser, seed, minutes, estimator, lift, options.interactions
+    )
     found = []
     if "plain" in options.problems:
         for dim in options.dims:
             minutes = options.minutes or factor * MINUTES[dim]
             seeds = [seed for seed in SEEDS.get(dim, (0,)) if seed in options.seeds]
-            found += [Job(f, dim, False, o, seed, minutes, e) for f, o, e in choices for seed in seeds]
+            found += [job(dim, False, seed, minutes, *choice) for choice in choices for seed in seeds]
     for dim in options.dims:
-        if "scaled" in options.problems and dim in SCALED_MINUTES and 0 in options.seeds:
+        if "scaled" in options.problems and (dim in SCALED_MINUTES or options.minutes) and 0 in options.seeds:
             minutes = options.minutes or factor * SCALED_MINUTES[dim]
-            found += [Job(f, dim, True, o, 0, minutes, e) for f, o, e in choices]
+            found += [job(dim, True, 0, minutes, *choice) for choice in choices]
     return sorted(found, key=lambda job: job.seed)
 
 
@@ -132,6 +142,8 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", default=["sine-gordon", "allen-cahn"])
     parser.add_argument("--optimisers", nargs="+", default=["spring", "adam"])
     parser.add_argument("--estimators", nargs="+", help="by name, instead of the default's")
+    parser.add_argument("--lifts", nargs="+", help="by name, instead of the default's")
+    parser.add_argument("--interactions", help="which coordinates interact (--pairs of `prism solve`)")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs side by side")
     parser.add_argument("--keep", metavar="DIR", help="keep the runs below this directory")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

@@ -30,6 +30,8 @@ WIDTH = 100
 TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
 VARIANTS = {"jet": "(a) one-hot jet", "none": "(b) none", "film": "(c) film", "concat": "(d) concat"}
 
+PAIRS = {None: "", "random": ", random pairs", "all": ", exchangeable", "none": ", radial"}
+
 Row = dict[str, Any]
 
 
@@ -65,7 +67,8 @@ def _over_seeds(records: Iterable[Row]) -> list[list[Row]]:
     groups: dict[tuple, list[Row]] = {}
     for record in sorted(records, key=lambda record: record["job"]["seed"]):
         job = record["job"]
-        key = (job["dim"], job["scaled"], job["family"], job["minutes"], job["optimiser"], job.get("estimator") or "")
+        named = tuple(job.get(name) or "" for name in ("estimator", "pairs", "lift"))
+        key = (job["dim"], job["scaled"], job["family"], job["minutes"], job["optimiser"], *named)
         groups.setdefault(key, []).append(record)
     return [groups[key] for key in sorted(groups)]
 
@@ -75,7 +78,7 @@ def _accuracy_row(group: Sequence[Row]) -> Row:
     errors = {"relative L2": "relative_l2", "trivial": "trivial_error", "μ-blind": "mu_blind_error"}
     affine = first.get("affine_error")
     return {
-        "family": job["family"] + (", scaled" if job["scaled"] else ""),
+        "family": job["family"] + (", scaled" if job["scaled"] else "") + PAIRS[job.get("pairs")],
         "d": job["dim"],
         "optimiser": job["optimiser"],
         "lift": first.get("lift"),
@@ -95,8 +98,13 @@ def _skill(group: Sequence[Row]) -> str:
 
 
 def _is_elliptic(record: Row) -> bool:
-    """Whether it is one of the two-body families, which alone know an affine answer, with the default estimator."""
-    return record.get("affine_error") is not None and record["job"].get("estimator") is None
+    """Whether it is one of the two-body families, which alone know an affine answer, with defaults."""
+    named = any(record["job"].get(name) is not None for name in ("estimator", "lift", "pairs"))
+    return record.get("affine_error") is not None and not named
+
+
+def _has_named_lift(record: Row) -> bool:
+    return any(record["job"].get(name) is not None for name in ("lift", "pairs"))
 
 
 def _is_in_time(record: Row) -> bool:
@@ -181,6 +189,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "accuracy": ("accuracy.json", lambda records: accuracy(filter(_is_elliptic, records))),
     "accuracy-summary": ("accuracy.json", lambda records: accuracy_summary(filter(_is_elliptic, records))),
     "accuracy-estimators": ("accuracy_estimators.json", accuracy_of_estimators),
+    "accuracy-lifts": ("accuracy.json", lambda records: accuracy(filter(_has_named_lift, records))),
     "accuracy-time": ("accuracy.json", lambda records: accuracy(filter(_is_in_time, records))),
     "fine-tuning": ("fine_tuning.json", fine_tuning),
     "fine-tuning-steps": ("fine_tuning.json", fine_tuning_steps),

@@ -8,6 +8,7 @@ from helpers import KEY
 
 import prism
 from prism.families import SineGordon
+from prism.problem import structure
 from prism.problem.structure import Kind, find_structure
 
 D = 40
@@ -19,9 +20,9 @@ def found(pairs: str, scaled: bool = True):
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_a_chain_is_found(scaled):
-    structure = found("chain", scaled)
-    assert (structure.kind, structure.window, structure.periodic) == (Kind.CHAIN, 2, False)
-    assert (structure.contrast or 0.0) > 4.0
+    seen = found("chain", scaled)
+    assert (seen.kind, seen.window, seen.periodic) == (Kind.CHAIN, 2, False)
+    assert (seen.contrast or 0.0) > 4.0
 
 
 def test_random_pairs_are_found():
@@ -31,6 +32,15 @@ def test_random_pairs_are_found():
     assert structure.kind is Kind.PAIRS
     assert len(true & set(structure.pairs)) > 0.75 * len(true)
     assert len(set(structure.pairs) - true) < 0.05 * len(true)
+
+
+@pytest.mark.parametrize(("pairs", "kind", "probed"), [("chain", Kind.CHAIN, 16), ("random", Kind.PAIRS, D)])
+def test_many_coordinates_are_sampled_first(monkeypatch, pairs, kind, probed):
+    """And all are looked at only where pairs are to be named."""
+    monkeypatch.setattr(structure, "WHOLE_MATRIX_UP_TO", D - 1)
+    monkeypatch.setattr(structure, "ROW_COORDINATES", 0)
+    seen = found(pairs)
+    assert (seen.kind, seen.probed, seen.matrix) == (kind, probed, None)
 
 
 def test_what_no_two_coordinates_differ_in():

@@ -25,7 +25,8 @@ from prism.shapes import Key, Parameter, Point, Scalar
 
 POINTS, FEW_POINTS = 16, 2
 ALL_POINTS_UP_TO, ALL_ROWS_UP_TO, WHOLE_MATRIX_UP_TO = 2_000, 10_000, 1_000
-"""Dimensions up to which all points are looked at, all coordinates probed, and the whole matrix kept."""
+"""Dimensions up to which all points are looked at, all coordinates probed where a sample shows pairs, and the whole
+matrix is computed and kept."""
 MOST_ROWS, FEWEST_ROWS, ROW_COORDINATES = 256, 16, 20_000_000
 """Coordinates that are probed where not all are: as many as have so many entries of the matrix in all."""
 PARTNERS = 8
@@ -113,15 +114,22 @@ def _found(family: Family, key: Key) -> Structure:
     order = jax.random.permutation(child(key, Purpose.VECTORS), dimension)
     if change(points.at[:, :dimension].set(points[:, order])) < SAME * size:
         return Structure(Kind.EXCHANGEABLE, dimension, dimension)
-    rows = np.arange(dimension)
-    if dimension > ALL_ROWS_UP_TO:
-        chosen = jax.random.permutation(child(key, Purpose.QUERIES), dimension)[
-            : int(np.clip(ROW_COORDINATES // dimension, FEWEST_ROWS, MOST_ROWS))
-        ]
-        rows = np.sort(np.asarray(chosen))
     invariant = change(points.at[:, :dimension].set(jnp.roll(points[:, :dimension], 1, axis=1))) < SAME * size
-    probe = _probe(family, residual, points, parameters, jnp.asarray(rows))
-    return _classified(dimension, rows, probe, invariant)
+    looked = lambda rows: _classified(
+        dimension, rows, _probe(family, residual, points, parameters, jnp.asarray(rows)), invariant
+    )
+    if dimension <= WHOLE_MATRIX_UP_TO:
+        return looked(np.arange(dimension))
+    found = looked(_sampled_rows(dimension, child(key, Purpose.QUERIES)))
+    names_all = found.kind is Kind.PAIRS and dimension <= ALL_ROWS_UP_TO
+    return looked(np.arange(dimension)) if names_all else found
+
+
+def _sampled_rows(dimension: int, key: Key) -> Int[np.ndarray, "rows"]:
+    """Some coordinates, the first and the last among them: these tell whether a chain closes."""
+    count = int(np.clip(ROW_COORDINATES // dimension, FEWEST_ROWS, MOST_ROWS))
+    inner = 1 + np.asarray(jax.random.permutation(key, dimension - 2)[: count - 2])
+    return np.sort(np.append(inner, [0, dimension - 1]))
 
 
 def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
@@ -170,7 +178,7 @@ def _probe(family: Family, residual, points: Array, parameters: Array, rows: Int
         sizes = jnp.sqrt(squares)
         others = sizes.at[row].set(0.0)
         largest, partners = jax.lax.top_k(others, count)
-        return sizes[row], largest, partners, jnp.median(others), sizes if keep else jnp.zeros(0)
+        return sizes[row], largest, partners, jnp.median(others), sizes if keep else sizes[:1]
 
     batch = max(1, min(64, 2_000_000 // (coordinates * points.shape[0])))
     compute = jax.jit(lambda r: jax.lax.map(one, r, batch_size=batch))

@@ -23,6 +23,9 @@ BASELINES = (("trivial_error", "trivial", "#888888", ":"), ("mu_blind_error", "�
 BLUE = "#2a5d9f"
 SLICE_WORK = 3e8
 """How many coordinates a slice may compute: 101 x 101 points up to 30,000 dimensions, fewer beyond."""
+SLICE_REACH = 4.0
+"""How many deviations of a coordinate a slice reaches to either side. Farther out a ball of many dimensions has no
+points to speak of, and nothing is trained."""
 
 
 def save_plots(
@@ -121,9 +124,11 @@ def two_coordinate_slice(solution: Solution, across: Axis, up: Axis) -> Figure:
 
 
 def slice_axes(domain: Domain) -> dict[str, tuple[Axis, Axis]]:
-    """The slices that are shown: (x₁, x₂), and before it (x₁, t) where there is time."""
-    low, high = domain.bounds
-    first, second = (Axis(index, low, high, f"$x_{index + 1}$") for index in (0, 1))
+    """The slices that are shown: (x₁, x₂), and before it (x₁, t) where there is time; as far as points are found."""
+    (low, high), reach = domain.bounds, SLICE_REACH * domain.spread
+    middle = (low + high) / 2
+    ends = max(low, middle - reach), min(high, middle + reach)
+    first, second = (Axis(index, *ends, f"$x_{index + 1}$") for index in (0, 1))
     if domain.time_horizon is None:
         return {"slice": (first, second)} if domain.dimension > 1 else {}
     time = Axis(domain.coordinates - 1, 0.0, domain.time_horizon, "$t$")
