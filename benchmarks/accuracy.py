@@ -39,6 +39,10 @@ REDUCED = 0.2
 SEEDS = {100: (0, 1, 2), 1_000: (0, 1, 2), 10_000: (0, 1, 2)}
 
 
+class FailedJob(Exception):
+    """A run that did not end well, with what it said."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One run."""
@@ -80,7 +84,7 @@ class Job:
             bars = subprocess.PIPE if cores else None
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=bars, text=True)
         if done.returncode != 0:
-            raise SystemExit(f"{self} ended with code {done.returncode}\n{done.stderr or ''}")
+            raise FailedJob(f"{self} ended with code {done.returncode}\n{done.stderr or ''}")
         return {**json.loads(done.stdout.splitlines()[-1]), "job": asdict(self)}
 
 
@@ -118,7 +122,7 @@ def shares(at_once: int) -> "queue.SimpleQueue[Sequence[int]]":
 
 
 def results(wanted: list[Job], at_once: int, keep: str | None) -> Iterator[dict]:
-    """The record of each run as it ends."""
+    """The record of each run that ends well, as it ends."""
     free = shares(at_once)
 
     def run(job: Job) -> dict:
@@ -129,7 +133,11 @@ def results(wanted: list[Job], at_once: int, keep: str | None) -> Iterator[dict]
             free.put(cores)
 
     with ThreadPoolExecutor(at_once) as pool:
-        yield from (done.result() for done in as_completed([pool.submit(run, job) for job in wanted]))
+        for done in as_completed([pool.submit(run, job) for job in wanted]):
+            try:
+                yield done.result()
+            except FailedJob as error:  # what the others find is not lost with it
+                print(error, file=sys.stderr)
 
 
 def main() -> None:

@@ -1,11 +1,13 @@
 """Means over seeds, binomial intervals, tables, and trials that are interrupted."""
 
 import signal
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from prism.cli import main
+from prism.solving.runs import Outcome
 from prism.studies import trials
 from prism.studies.trials import averaged, binomial_interval, markdown
 
@@ -32,7 +34,11 @@ def test_a_table_shows_three_digits_and_thousands():
     assert markdown([]) == ""
 
 
-def test_an_interrupted_trial_ends_the_study(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(trials, "execute", lambda *_, **__: SimpleNamespace(interrupted_by=signal.SIGTERM))
-    assert main(["bench", "sampling", "--out", str(tmp_path / "out")]) == 130
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_trial_ends_the_study(monkeypatch, tmp_path, capsys, number):
+    """With the exit code of the signal."""
+    interrupted = SimpleNamespace(interrupted_by=number)
+    interrupted.end_if_interrupted = partial(Outcome.end_if_interrupted, interrupted)
+    monkeypatch.setattr(trials, "execute", lambda *_, **__: interrupted)
+    assert main(["bench", "sampling", "--out", str(tmp_path / "out")]) == 128 + number
     assert capsys.readouterr().err.endswith("prism: interrupted\n")

@@ -1,5 +1,6 @@
 """The command `prism`: the only place that maps names to objects. JAX is imported by a command, not by --help."""
 
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PrismError, OSError) as error:
         print(f"prism: failed: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         print("prism: interrupted", file=sys.stderr)
-        return 130
+        return 128 + (interruption.args[0] if interruption.args else signal.SIGINT)
 
 
 def in_options(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
-import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -60,11 +59,9 @@ class Outcome:
         }
 
     def end_if_interrupted(self) -> None:
-        """Of a run that is part of another piece of work: what interrupted it ends that too, with its exit code."""
-        if self.interrupted_by == signal.SIGINT:
-            raise KeyboardInterrupt
+        """Of a run that is part of another piece of work: the signal that interrupted it ends that too."""
         if self.interrupted_by is not None:
-            raise SystemExit(128 + self.interrupted_by)
+            raise KeyboardInterrupt(self.interrupted_by)
 
     def describe(self) -> list[str]:
         """How good the solution is, for a reader."""
