@@ -125,6 +125,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "first state with clocks": lambda: of_solution(EVOLUTION_FAMILIES[0]).model,
     "random pairs": lambda: SineGordon.create(5, KEY, pairs="random").interaction,
     "the structure of an equation": lambda: find_structure(SineGordon.create(5, KEY)).pairs,
+    "the structure of a long equation": lambda: find_structure(SineGordon.create(1_001, KEY)).pairs,
     "a family in time": lambda: Convection.create(4, KEY).direction,
     "a finished solution": judged,
     "the size of u": sizes_for_inversion,

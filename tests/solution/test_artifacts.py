@@ -122,7 +122,7 @@ FOREIGN = {
     "a part that cannot be": (
         {"architecture": {"lift": [{"part": "Sites", "window": 0}]}},
         prism.InputError,
-        "the window of sites is 0",
+        "the window of Sites is 0",
     ),
     "a part with too much": ({"architecture": {"lift": [{"part": "Norm", "size": 2}]}}, CorruptedFile, "size"),
     "no lift": ({"architecture": {"lift": None}}, CorruptedFile, "holds no solution"),
