@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import pytest
 from helpers import KEY
@@ -9,7 +10,7 @@ from helpers import KEY
 import prism
 from prism.families import SineGordon
 from prism.problem import structure
-from prism.problem.structure import Kind, find_structure
+from prism.problem.structure import Kind, UnknownStructure, find_structure
 
 D = 40
 
@@ -86,3 +87,18 @@ def test_a_seed_decides_what_is_seen():
     family = SineGordon.create(D, KEY, True, pairs="random")
     one, same = (find_structure(family, seed=3) for _ in range(2))
     assert one.pairs == same.pairs
+
+
+@jax.custom_vjp
+def reverse_only(x):
+    """A source of a user's own that has no forward rule."""
+    return jnp.sin(jnp.dot(x, x))
+
+
+reverse_only.defvjp(lambda x: (jnp.sin(jnp.dot(x, x)), x), lambda x, g: (2.0 * g * jnp.cos(jnp.dot(x, x)) * x,))
+
+
+def test_a_source_without_second_derivatives_is_named():
+    tilted = lambda x, mu: reverse_only(mu.mu * x * jnp.arange(1.0, D + 1))
+    with pytest.raises(UnknownStructure, match="differentiated twice in x"):
+        find_structure(Sourced(prism.Cube(D, -1.0, 1.0), tilted))

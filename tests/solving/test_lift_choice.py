@@ -8,7 +8,7 @@ from helpers import KEY
 from prism.errors import FailedRun
 from prism.families import SineGordon
 from prism.networks.lifts.parts import Affine, Dense, Norm, Quadratic, Sites, parts_of
-from prism.problem.structure import Kind, Structure
+from prism.problem.structure import Kind, Structure, UnknownStructure
 from prism.solving import lift_choice
 from prism.solving.lift_choice import (
     Trial,
@@ -176,6 +176,28 @@ def test_trials_are_part_of_the_minutes(monkeypatch):
     assert 5.0 / 3 <= found.budget.minutes < 5.0
     assert told[0] == "the equation depends on |x| alone"
     assert told[-1].endswith("minutes are left for training")
+
+
+def test_a_single_candidate_is_taken_untried(monkeypatch):
+    monkeypatch.setattr(lift_choice, "candidates", lambda *_: {"norm": parts_of(Norm())})
+    monkeypatch.setattr(lift_choice, "execute", lambda *_, **__: pytest.fail("nothing to compare with"))
+    family = SineGordon.create(6, KEY, pairs="none")
+    assert with_decided_lift(family, Settings.choose(family), Budget(minutes=5.0)).lift == parts_of(Norm())
+
+
+def test_an_equation_whose_structure_is_not_known_is_solved_with_the_rest(monkeypatch):
+    told = []
+
+    def unknown(*_):
+        raise UnknownStructure("the residual cannot be differentiated twice in x")
+
+    monkeypatch.setattr(lift_choice, "find_structure", unknown)
+    monkeypatch.setattr(lift_choice, "execute", lambda family, *_, **__: finished(family))
+    monkeypatch.setattr(lift_choice, "held_out_residual", lambda *_: SimpleNamespace(scaled_residual=0.5))
+    family = SineGordon.create(6, KEY)
+    found = with_decided_lift(family, Settings.choose(family), Budget(minutes=5.0), told.append)
+    assert found.lift == parts_of(Settings.choose(family).architecture.lift)
+    assert told[0].startswith("the equation's structure is not known")
 
 
 def test_a_residual_that_is_no_number_is_never_taken(monkeypatch):

@@ -32,12 +32,13 @@ def estimators() -> Measurements:
 
 
 def structure() -> Measurements:
-    lifts, problems = ("dense", "sites of two neighbours", "the equation's"), ("chain", "radial")
+    lifts, problems = ("dense", "sites of two neighbours", "norm"), ("chain", "radial")
     return [
         {
             "d": d,
             "problem": problem,
             "lift": lift,
+            "equation's": lift == {"chain": "sites of two neighbours", "radial": "norm"}[problem],
             "seed": seed,
             "seconds": 7.0,
             "steps": 30 - place,

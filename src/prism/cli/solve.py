@@ -49,7 +49,7 @@ def with_trials(task: Task, check: bool) -> Task:
     architecture = decision.settings.architecture
     options = replace(
         task.options,
-        lift=lift_text(decision.choice.best.lift),
+        lift=lift_text(decision.lift),
         width=architecture.width,
         depth=architecture.depth,
         minutes=decision.budget.minutes,

@@ -18,26 +18,31 @@ from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Gradients
 from prism.derivatives.estimators import Exact, Gram
+from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
 from prism.problem.terms import constant_residual, draw_directions, place_at, sample_pair
 from prism.shapes import Key, Parameter, Point, Scalar
 
-POINTS, FEW_POINTS = 16, 2
-ALL_POINTS_UP_TO, ALL_ROWS_UP_TO, WHOLE_MATRIX_UP_TO = 2_000, 10_000, 1_000
-"""Dimensions up to which all points are looked at, all coordinates probed where a sample shows pairs, and the whole
-matrix is computed and kept."""
+POINTS, FEWEST_POINTS = 64, 2
+ALL_ROWS_UP_TO, WHOLE_MATRIX_UP_TO = 10_000, 1_000
+"""Dimensions up to which all coordinates are probed where a sample shows pairs, and the whole matrix is computed and
+kept. Beyond the latter the number of points falls with the square of the dimension, as the cost of one grows."""
 MOST_ROWS, FEWEST_ROWS, ROW_COORDINATES = 256, 16, 20_000_000
 """Coordinates that are probed where not all are: as many as have so many entries of the matrix in all."""
 PARTNERS = 8
 """Of a coordinate: as many of its largest mixed derivatives are kept."""
-STANDS_OUT, GROWTH = 4.0, 0.3
+STANDS_OUT, GROWTH = 3.0, 0.3
 """How many times the background a mixed derivative is that counts, among 100 coordinates; with more there are larger
 ones by chance."""
 SAME = 1e-8
 """Relative change of r that is rounding."""
 WIDEST = 4
 """Coordinates of the widest window that counts as a chain."""
+
+
+class UnknownStructure(InputError):
+    """The residual has no second derivatives in x to look at."""
 
 
 class Kind(enum.Enum):
@@ -100,7 +105,8 @@ def find_structure(family: Family, seed: int = 0) -> Structure:
 
 def _found(family: Family, key: Key) -> Structure:
     dimension = family.domain.dimension
-    count = POINTS if dimension <= ALL_POINTS_UP_TO else FEW_POINTS
+    affordable = POINTS * WHOLE_MATRIX_UP_TO**2 // dimension**2
+    count = int(np.clip(affordable, FEWEST_POINTS, POINTS))
     points, parameters = jax.vmap(lambda k: sample_pair(family, k))(items(key, count))
     residual = partial(_residual, family, child(key, Purpose.DIRECTIONS))
     nothing = Structure(Kind.NONE, dimension, 0)
@@ -182,7 +188,11 @@ def _probe(family: Family, residual, points: Array, parameters: Array, rows: Int
 
     batch = max(1, min(64, 2_000_000 // (coordinates * points.shape[0])))
     compute = jax.jit(lambda r: jax.lax.map(one, r, batch_size=batch))
-    own, largest, partners, medians, matrix = (np.asarray(part) for part in compute(rows))
+    try:
+        own, largest, partners, medians, matrix = (np.asarray(part) for part in compute(rows))
+    except (TypeError, NotImplementedError) as error:  # such as a source that has a reverse rule alone
+        reason = str(error).splitlines()[0]
+        raise UnknownStructure(f"the residual cannot be differentiated twice in x: {reason}") from error
     return _Probe(own, largest, partners, medians, matrix if keep else None)
 
 

@@ -18,7 +18,7 @@ from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, S
 from prism.numerics.keys import Purpose, child, stream
 from prism.problem.checks import check_family
 from prism.problem.family import Family
-from prism.problem.structure import Kind, Structure, find_structure
+from prism.problem.structure import Kind, Structure, UnknownStructure, find_structure
 from prism.shapes import Key
 from prism.solution.held_out import held_out_residual
 from prism.solving.runs import execute
@@ -176,11 +176,11 @@ def _tried(family: Family, settings: Settings, name: str, lift: Parts, seconds: 
 
 @dataclass(frozen=True)
 class LiftDecision:
-    """Settings with the lift that was taken, and what is left of the budget."""
+    """The lift that was taken, settings with it, and what is left of the budget."""
 
+    lift: Parts
     settings: Settings
     budget: Budget
-    choice: LiftChoice
 
 
 def has_room_for_trials(family: Family, settings: Settings, budget: Budget) -> bool:
@@ -198,25 +198,42 @@ def with_decided_lift(
     tell: Callable[[str], None] = lambda line: None,
     check: bool = True,
 ) -> LiftDecision:
-    """What the equation tells and a trial of each candidate, told as it goes. They are part of the minutes. `check` as
-    in `execute`."""
+    """What the equation tells and a trial of each candidate, told as it goes; a single one is taken untried. They are
+    part of the minutes. `check` as in `execute`."""
     begun, minutes = time.perf_counter(), budget.minutes
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
-    structure = find_structure(family, settings.seed)
-    for line in structure.describe():
-        tell(line)
+    lifts = candidates(_told_structure(family, settings.seed, tell), settings)
+    if len(lifts) == 1:
+        return _taken(next(iter(lifts.values())), settings, budget, begun, tell)
     share = SHORTEST_TRIAL if minutes is None else 60.0 * minutes * TRIAL_SHARE
     seconds = min(max(share, SHORTEST_TRIAL), LONGEST_TRIAL)
     longest = math.inf if minutes is None else 60.0 * minutes * (1.0 - LEAST_LEFT) - (time.perf_counter() - begun)
-    choice = choose_lift(family, settings, candidates(structure, settings), seconds, tell, longest)
+    choice = choose_lift(family, settings, lifts, seconds, tell, longest)
     for line in choice.describe():
         tell(line)
-    settings = replace(settings, architecture=architecture_for(choice.best.lift, settings.architecture))
-    if minutes is None:
-        return LiftDecision(settings, budget, choice)
-    taken = (time.perf_counter() - begun) / 60.0
+    return _taken(choice.best.lift, settings, budget, begun, tell)
+
+
+def _told_structure(family: Family, seed: int, tell: Callable[[str], None]) -> Structure:
+    """What the equation tells; nothing where its residual has no second derivatives."""
+    try:
+        structure = find_structure(family, seed)
+    except UnknownStructure as error:
+        tell(f"the equation's structure is not known, for {error}")
+        return Structure(Kind.NONE, family.domain.dimension, 0)
+    for line in structure.describe():
+        tell(line)
+    return structure
+
+
+def _taken(lift: Parts, settings: Settings, budget: Budget, begun: float, tell: Callable[[str], None]) -> LiftDecision:
+    """The decision for a lift, with the minutes that are left since it `begun`."""
+    settings = replace(settings, architecture=architecture_for(lift, settings.architecture))
+    if budget.minutes is None:
+        return LiftDecision(lift, settings, budget)
+    minutes, taken = budget.minutes, (time.perf_counter() - begun) / 60.0
     left = max(minutes - taken, minutes * LEAST_LEFT)
     over = "" if taken + left < 1.01 * minutes else "; the trials took more than there was, a named lift needs none"
     tell(f"{left:.1f} of {minutes:g} minutes are left for training{over}")
-    return LiftDecision(settings, Budget(minutes=left), choice)
+    return LiftDecision(lift, settings, Budget(minutes=left))
