@@ -32,9 +32,9 @@ MOST_ROWS, FEWEST_ROWS, ROW_COORDINATES = 256, 16, 20_000_000
 """Coordinates that are probed where not all are: as many as have so many entries of the matrix in all."""
 PARTNERS = 8
 """Of a coordinate: as many of its largest mixed derivatives are kept."""
-STANDS_OUT, GROWTH = 3.0, 0.3
-"""How many times the background a mixed derivative is that counts, among 100 coordinates; with more there are larger
-ones by chance."""
+STANDS_OUT, NAMED, GROWTH = 4.0, 3.0, 0.3
+"""How many times the background a mixed derivative is that counts, and that is named where there are pairs, among 100
+coordinates; with more there are larger ones by chance."""
 SAME = 1e-8
 """Relative change of r that is rounding."""
 WIDEST = 4
@@ -190,7 +190,7 @@ def _probe(family: Family, residual, points: Array, parameters: Array, rows: Int
     compute = jax.jit(lambda r: jax.lax.map(one, r, batch_size=batch))
     try:
         own, largest, partners, medians, matrix = (np.asarray(part) for part in compute(rows))
-    except (TypeError, NotImplementedError) as error:  # such as a source that has a reverse rule alone
+    except (TypeError, ValueError, NotImplementedError) as error:  # such as a callback, or a reverse rule alone
         reason = str(error).splitlines()[0]
         raise UnknownStructure(f"the residual cannot be differentiated twice in x: {reason}") from error
     return _Probe(own, largest, partners, medians, matrix if keep else None)
@@ -203,24 +203,26 @@ def _classified(dimension: int, rows: np.ndarray, probe: _Probe, invariant: bool
     medians = np.full(dimension, middle)
     medians[rows] = probe.medians
     background = np.maximum(probe.medians[:, None] * medians[probe.partners] / middle, SAME * scale)
-    stands_out = STANDS_OUT * max(1.0, dimension / 100) ** GROWTH
-    outstanding = probe.largest > stands_out * background
-    found = Structure(Kind.NONE, dimension, len(rows), matrix=probe.matrix)
+    ratios = probe.largest / background / max(1.0, dimension / 100) ** GROWTH
+    outstanding = ratios > STANDS_OUT
+    found = partial(Structure, dimension=dimension, probed=len(rows), matrix=probe.matrix)
     if scale == 0.0 or (outstanding.all(axis=1).mean() > 0.5 and dimension > 2 * PARTNERS):
-        return found  # more partners than were kept: everything interacts
+        return found(Kind.NONE)  # more partners than were kept: everything interacts
     if not outstanding.any():
-        alone = np.median(probe.own) > stands_out * middle
-        return found if not alone else Structure(Kind.SUM, dimension, len(rows), matrix=probe.matrix)
-    first = np.repeat(rows, outstanding.sum(axis=1))
-    second = probe.partners[outstanding]
-    apart = np.abs(first - second)
-    around = np.minimum(apart, dimension - apart)
+        alone = np.median(probe.own) > STANDS_OUT * max(1.0, dimension / 100) ** GROWTH * middle
+        return found(Kind.SUM if alone else Kind.NONE)
     contrast = float(np.median((probe.largest / background)[outstanding]))
-    pairs = tuple(sorted({(int(min(a, b)), int(max(a, b))) for a, b in zip(first, second, strict=True)}))
-    near = np.mean(around < WIDEST) > 0.95 and (dimension > 2 * WIDEST)
-    if near:
+    apart = np.abs(np.repeat(rows, outstanding.sum(axis=1)) - probe.partners[outstanding])
+    around = np.minimum(apart, dimension - apart)
+    if np.mean(around < WIDEST) > 0.95 and dimension > 2 * WIDEST:
         often = [offset for offset in range(1, WIDEST) if np.sum(around == offset) > 0.1 * len(rows)]
-        window = max(often, default=1) + 1
         periodic = bool(np.any((apart > around) & (around < WIDEST)))
-        return Structure(Kind.CHAIN, dimension, len(rows), window, periodic, invariant, pairs, contrast, probe.matrix)
-    return Structure(Kind.PAIRS, dimension, len(rows), 2, pairs=pairs, contrast=contrast, matrix=probe.matrix)
+        pairs, window = _pairs(rows, probe, outstanding), max(often, default=1) + 1
+        return found(Kind.CHAIN, window=window, periodic=periodic, invariant=invariant, pairs=pairs, contrast=contrast)
+    return found(Kind.PAIRS, window=2, pairs=_pairs(rows, probe, ratios > NAMED), contrast=contrast)
+
+
+def _pairs(rows: np.ndarray, probe: _Probe, chosen: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Each coordinate that was probed with its chosen partners, once."""
+    first, second = np.repeat(rows, chosen.sum(axis=1)), probe.partners[chosen]
+    return tuple(sorted({(int(min(a, b)), int(max(a, b))) for a, b in zip(first, second, strict=True)}))
