@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "prism"
 LAYERS = (
     ("errors", "shapes", "numerics"),
-    ("files", "derivatives"),
+    ("files", "derivatives", "references"),
     ("problem",),
     ("families", "networks"),
     ("objective",),

@@ -6,6 +6,7 @@ from .problem.domains import (
     AtTime as AtTime,
     Ball as Ball,
     Cube as Cube,
+    DiffusionPaths as DiffusionPaths,
     Domain as Domain,
     Sphere as Sphere,
     TimeCylinder as TimeCylinder,
@@ -31,6 +32,7 @@ from .problem.constraints import (
     Constraint as Constraint,
     Free as Free,
     HardConstraint as HardConstraint,
+    radial as radial,
     vanishing as vanishing,
 )
 from .problem.conditions import (
@@ -68,6 +70,7 @@ from .networks.lifts.parts import (
     Norm as Norm,
     Quadratic as Quadratic,
     Sites as Sites,
+    Time as Time,
 )
 from .networks.model import Architecture as Architecture
 from .objective.batches import Sampling as Sampling

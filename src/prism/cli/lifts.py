@@ -5,16 +5,19 @@ import re
 from dataclasses import fields
 
 from prism.errors import InputError
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Local, Norm, Part, Parts, Places, Quadratic, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Local, Norm, Part, Parts, Places, Quadratic, Sites, Time
 from prism.problem.family import Family
 from prism.problem.structure import Kind, find_structure
 from prism.solving.lift_choice import AFFINE_BEYOND, SITES_UP_TO, groups_of
+from prism.solving.symmetry import norm_of
 
 LIFTS = {
     "dense:H": "H channels z = x W + b",
     "affine:K": "K channels z = x W + b that skip the nonlinearity: the slope b(μ)·x",
     "blocks:B:H": "H channels z = x W + b whose matrix is shared by blocks of B coordinates",
     "norm": "|x|²",
+    "norm:own": "the quadratic forms that the family is written in, where it names them",
+    "time": "t, beside parts that do not see time, as norm+time",
     "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
     "sites:W:shared": "the same coefficients everywhere: translation-invariant, or exchangeable for sites:1:shared",
     "sites:W:found": "over the groups of coordinates that interact in the equation (see `prism structure`)",
@@ -23,7 +26,7 @@ LIFTS = {
     "auto": f"the equation's lift (sites up to {SITES_UP_TO:,} dimensions, quadratic forms), the usual one, "
     f"neighbours, affine alone beyond {AFFINE_BEYOND:,} dimensions, each tried; the best goes on",
 }
-AUTO = "auto"
+AUTO, OWN_NORMS = "auto", "norm:own"
 NARROWEST_DEFAULT = 64
 """Channels of the narrowest lift that is taken where none is named."""
 NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
@@ -31,6 +34,7 @@ NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "affine": (Affine, ("channels",)),
     "blocks": (Blocks, ("size", "width")),
     "norm": (Norm, ()),
+    "time": (Time, ()),
     "quadratic": (Quadratic, ("window",)),
     "sites": (Sites, ("window",)),
 }
@@ -49,6 +53,9 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
     parts: list[Part] = []
     for piece in text.split("+"):
         name, *rest = piece.split(":")
+        if piece == OWN_NORMS:
+            parts += own_norms(text, family)
+            continue
         if name not in NAMES:
             raise InputError(f"--lift {text}: unknown part {name!r}; choose {', '.join(NAMES)}, joined by +")
         part = _parse_part(text, piece, name, [word for word in rest if word != FOUND], default)
@@ -61,6 +68,13 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
             part = part.with_groups(found_groups(text, part, family, seed))
         parts.append(part)
     return Parts(tuple(parts))
+
+
+def own_norms(text: str, family: Family) -> list[Part]:
+    """The norms that the family names."""
+    if not family.norms:
+        raise InputError(f"--lift {text}: this family names no norms of its own; write norm for |x|²")
+    return [norm_of(form) for form in family.norms]
 
 
 def typed_width(text: str | None) -> int:
@@ -130,11 +144,13 @@ def _example(name: str) -> str:
 
 
 def lift_text(parts: Parts) -> str:
-    """How a lift is typed, everything said; groups are written as found."""
-    return "+".join(_part_text(part) for part in parts.parts)
+    """How a lift is typed, everything said; groups are written as found, norms with weights as the family's own."""
+    return "+".join(dict.fromkeys(_part_text(part) for part in parts.parts))
 
 
 def _part_text(part: Part) -> str:
+    if isinstance(part, Norm) and part.weights is not None:
+        return OWN_NORMS
     name, numbers = next((name, numbers) for name, (kind, numbers) in NAMES.items() if type(part) is kind)
     words = [name, *[str(getattr(part, number)) for number in numbers]]
     known = {field.name: field.default for field in fields(part)}  # pyright: ignore[reportArgumentType]

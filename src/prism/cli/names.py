@@ -7,15 +7,22 @@ from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian
 from prism.errors import InputError
 from prism.families import (
     AllenCahn,
+    AllenCahnTime,
     Convection,
     ConvectionDiffusion,
+    Heat,
+    HJBLog,
+    HJBRosenbrock,
     Poisson,
     Reaction,
     ReactionDiffusion,
     SineGordon,
     SineGordonBeta,
+    SineGordonTime,
+    SineGordonTimeBeta,
 )
 from prism.families.evolution import EvolutionFamily
+from prism.families.semilinear import SemilinearFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
 from prism.objective.rows import Slopes
@@ -23,8 +30,8 @@ from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
-KnownFamily = TwoBodyFamily | EvolutionFamily
-FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily]
+KnownFamily = TwoBodyFamily | EvolutionFamily | SemilinearFamily | HJBLog | HJBRosenbrock
+FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[HJBLog] | type[HJBRosenbrock]
 FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
@@ -34,6 +41,12 @@ FAMILIES: dict[str, FamilyKind] = {
     "reaction": Reaction,
     "convection-diffusion": ConvectionDiffusion,
     "reaction-diffusion": ReactionDiffusion,
+    "heat": Heat,
+    "allen-cahn-time": AllenCahnTime,
+    "sine-gordon-time": SineGordonTime,
+    "sine-gordon-time-beta": SineGordonTimeBeta,
+    "hjb-log": HJBLog,
+    "hjb-rosenbrock": HJBRosenbrock,
 }
 COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian, "gram": Gram}
 WHOLE_ESTIMATORS = {"exact": Exact, "gram": Gram}

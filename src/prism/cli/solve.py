@@ -13,6 +13,7 @@ from prism.reporting.records import RunDirectory
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
 from prism.solving.runs import Outcome, Record, execute
 from prism.solving.settings import Settings
+from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 
 
@@ -37,9 +38,11 @@ def build(chosen: SolveOptions) -> Task:
     keep_programs()
     budget, family = chosen.build_budget(), chosen.build_family()
     settings = chosen.build_settings(family)
-    sizes_named = chosen.width is not None or chosen.depth is not None
-    if chosen.lift is None and not sizes_named and has_room_for_trials(family, settings, budget):
-        chosen = replace(chosen, lift=AUTO)
+    if chosen.lift is None and chosen.width is None and chosen.depth is None:
+        normed = with_norms(family, settings, chosen.estimator is not None, say)
+        settings = normed or settings
+        if normed is None and has_room_for_trials(family, settings, budget):
+            chosen = replace(chosen, lift=AUTO)
     return Task(chosen.resolved(settings), family, settings, budget)
 
 

@@ -28,6 +28,10 @@ class Directions(eqx.Module):
         """|v_j|²."""
 
     @abc.abstractmethod
+    def beyond(self, dimension: int) -> Vector:
+        """The entry of each v_j behind the first `dimension` coordinates: its part of time; zero without one."""
+
+    @abc.abstractmethod
     def weighted_squares(self, diagonal: Point) -> Vector:
         """Σ_i D_i v_ji² for a diagonal over the coordinates of a point."""
 
@@ -40,6 +44,11 @@ class Directions(eqx.Module):
         what Σ_j w_j v_j⊗v_j stands for (once where it is the same for all groups); None where the v_j say so
         themselves."""
         return None
+
+    @property
+    def spans_space(self) -> bool:
+        """Whether with their weights they stand for the whole space, some of them at random."""
+        return False
 
     @property
     def stretched(self) -> bool:
@@ -77,6 +86,9 @@ class Sparse(Directions):
     def squared_norms(self) -> Vector:
         return jnp.sum(self.values * self.values, axis=1)
 
+    def beyond(self, dimension: int) -> Vector:
+        return jnp.sum(self.values * (self.indices >= dimension), axis=1)
+
     def weighted_squares(self, diagonal: Point) -> Vector:
         return jnp.sum(self.values * self.values * diagonal[self.indices], axis=1)
 
@@ -104,6 +116,9 @@ class Dense(Directions):
 
     def squared_norms(self) -> Vector:
         return jnp.sum(self.vectors * self.vectors, axis=1)
+
+    def beyond(self, dimension: int) -> Vector:
+        return jnp.sum(self.vectors[:, dimension:], axis=1)
 
     def weighted_squares(self, diagonal: Point) -> Vector:
         return (self.vectors * self.vectors) @ diagonal[: self.vectors.shape[1]]
@@ -165,6 +180,9 @@ class Spanned(Directions):
         beyond = (jnp.sum(self.stretch**2) - jnp.sum(basis**2)) / (self.lift.shape[0] - basis.shape[1])
         return jnp.concatenate([inside, beyond[None], beyond[None]])
 
+    def beyond(self, dimension: int) -> Vector:
+        return jnp.zeros(self.mix.shape[0] + 2, self.y.dtype)
+
     def weighted_squares(self, diagonal: Point) -> Vector:
         vectors = self.dense(diagonal.shape[0])
         return (vectors * vectors) @ diagonal
@@ -181,6 +199,10 @@ class Spanned(Directions):
             return jnp.moveaxis(self.stretch[places], 2, 0)
         units = jnp.eye(places.shape[1], dtype=self.y.dtype)[:, None]
         return units if self.stretch is None else units * self.stretch[places][None]
+
+    @property
+    def spans_space(self) -> bool:
+        return True
 
     @property
     def stretched(self) -> bool:

@@ -7,6 +7,7 @@ rule is linear in it, so that one is carried *collapsed*: one value instead of o
 """
 
 import abc
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Self
 
@@ -103,6 +104,28 @@ def linear_jet(
 def point_jet(value: Float[Array, "*shape"]) -> Jet:
     """The jet of order 0: a value alone."""
     return Jet(value, (), None, jnp.zeros(0, value.dtype))
+
+
+def side_by_side(first: Jet, others: Sequence[Jet]) -> Jet:
+    """One jet along the directions of all: of the others as many coefficients as the first has for each direction, the
+    rest of them left at zero, and nothing in its collapsed sum."""
+    if not others:
+        return first
+    filled = [[*other.lower, *[jnp.zeros_like(other.lower[0])] * len(first.lower)] for other in others]
+    lower = [jnp.concatenate([own, *[other[k] for other in filled]]) for k, own in enumerate(first.lower)]
+    silent = jnp.zeros(sum(len(other.weights) for other in others), first.weights.dtype)
+    return Jet(first.value, tuple(lower), first.top, jnp.concatenate([first.weights, silent]))
+
+
+def parted(jet: Jet, like: Sequence[Jet]) -> list[Jet]:
+    """The jets that went `side_by_side`, the first of them with the collapsed sum."""
+    ends = list(itertools.accumulate([len(one.weights) for one in like], initial=0))
+    jets = []
+    for number, (one, (start, end)) in enumerate(zip(like, itertools.pairwise(ends), strict=True)):
+        lower = jet.lower if number == 0 else jet.lower[: len(one.lower)]
+        top = jet.top if number == 0 else None
+        jets.append(Jet(jet.value, tuple(coefficient[start:end] for coefficient in lower), top, one.weights))
+    return jets
 
 
 class Series:

@@ -1,19 +1,29 @@
 """The catalogue: one family of PDEs per file, pure mathematics at one point."""
 
 from prism.families.allen_cahn import AllenCahn
+from prism.families.allen_cahn_time import AllenCahnTime
 from prism.families.convection import Convection, ConvectionDiffusion
+from prism.families.hamilton_jacobi_bellman import HJBLog, HJBRosenbrock
+from prism.families.heat import Heat
 from prism.families.poisson import Poisson
 from prism.families.reaction import Reaction, ReactionDiffusion
 from prism.families.sine_gordon import SineGordon
 from prism.families.sine_gordon_beta import SineGordonBeta
+from prism.families.sine_gordon_time import SineGordonTime, SineGordonTimeBeta
 
 __all__ = [
     "AllenCahn",
+    "AllenCahnTime",
     "Convection",
     "ConvectionDiffusion",
+    "HJBLog",
+    "HJBRosenbrock",
+    "Heat",
     "Poisson",
     "Reaction",
     "ReactionDiffusion",
     "SineGordon",
     "SineGordonBeta",
+    "SineGordonTime",
+    "SineGordonTimeBeta",
 ]

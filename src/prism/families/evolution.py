@@ -43,7 +43,7 @@ class EvolutionFamily(Family):
             raise InputError(f"{cls.__name__} needs 2 space dimensions or more, not {dimension}")
         drawn = jax.random.normal(key, (dimension,))
         return cls(
-            domain=TimeCylinder(WholeSpace(dimension), 1.0),  # pyright: ignore[reportArgumentType]
+            domain=TimeCylinder(WholeSpace(dimension, inwards=0.0), 1.0),  # pyright: ignore[reportArgumentType]
             direction=drawn / jnp.linalg.norm(drawn),
             parameters=parameters or cls.box,
         )

@@ -21,7 +21,7 @@ from prism.numerics.chunks import map_chunks
 from prism.numerics.keys import Purpose, child, children, item, items
 from prism.problem.conditions import Target
 from prism.problem.family import Family
-from prism.problem.terms import draw_directions, frames, place_at
+from prism.problem.terms import diffusivity, draw_directions, frames, place_at
 from prism.shapes import Key, Keys, Parameter, Point
 
 Result = TypeVar("Result")
@@ -150,7 +150,8 @@ def draw_batch(family: Family, estimator: Estimator, sampling: Sampling, width: 
     """A batch for a lift of `width` channels; `twice` asks for a second, independent draw of the directions."""
     purposes = (Purpose.POINTS, Purpose.PARAMETERS, Purpose.CONDITIONS, Purpose.SLOPES)
     point_key, parameter_key, condition_key, slope_key = children(key, *purposes)
-    points = jax.vmap(family.domain.sample)(items(point_key, sampling.points))
+    kappa = diffusivity(family)
+    points = jax.vmap(lambda k: family.domain.cover(k, kappa))(items(point_key, sampling.points))
     parameters = jax.vmap(family.parameters.sample)(items(parameter_key, sampling.params))
     shared = tuple(frame.is_shared(estimator) for frame in frames(family))
     batch = Batch(

@@ -12,12 +12,12 @@ WIDE_LIFT_UP_TO = 2_000
 
 
 def suited_estimator(family: Family, natural: bool = True) -> Estimator:
-    """`Gram()` for a natural gradient where operators of order 2 stand under a radial constraint, with a sample of its
-    directions behind the widest lift. Else every direction where that is cheap, and random coordinates beyond.
+    """`Gram()` for a natural gradient where operators of order 2 stand under a constraint in closed form, with a sample
+    of its directions behind the widest lift. Else every direction where that is cheap, and random coordinates beyond.
 
     For judging a solution the natural one is right: it has the least variance.
     """
-    if natural and family.constraint().radial and is_second_order(family):
+    if natural and family.constraint().closed and takes_gram(family):
         return Gram(SAMPLED_DIRECTIONS) if needs_wide_lift(family) else Gram()
     exact_up_to = NATURAL_EXACT_UP_TO if natural else FIRST_ORDER_EXACT_UP_TO
     return Exact() if family.domain.dimension <= exact_up_to else Coordinates(SAMPLED_DIRECTIONS)
@@ -28,6 +28,14 @@ def is_second_order(family: Family) -> bool:
     return all(term.isotropic_order == 2 for term in family.terms.values())
 
 
+def takes_gram(family: Family) -> bool:
+    """Whether `Gram` serves all terms: those of order 2, and those that have directions of their own, as u_t has."""
+    orders = [term.isotropic_order for term in family.terms.values()]
+    return 2 in orders and all(order in (2, None) for order in orders)
+
+
 def needs_wide_lift(family: Family) -> bool:
-    """Whether the dimension is one where the solution's quadratic form, of rank d, shows and a wide lift pays."""
-    return NATURAL_EXACT_UP_TO < family.domain.dimension <= WIDE_LIFT_UP_TO
+    """Whether the dimension is one where the solution's quadratic form, of rank d, shows and a wide lift pays; not with
+    time, whose lift is narrow."""
+    timeless = family.domain.time_horizon is None
+    return timeless and NATURAL_EXACT_UP_TO < family.domain.dimension <= WIDE_LIFT_UP_TO

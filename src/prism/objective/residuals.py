@@ -9,8 +9,8 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Draw
 from prism.derivatives.operators import Place
-from prism.derivatives.taylor import Jet, linear_jet, point_jet
-from prism.networks.lifts.groups import Along
+from prism.derivatives.taylor import Jet, linear_jet, parted, point_jet, side_by_side
+from prism.networks.lifts.groups import Along, Coefficients
 from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Batch, Draws
@@ -35,13 +35,24 @@ class LiftedNetwork:
     lifted: Lifted
     mu: Parameter
 
-    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
-        found = self.lifted.frames[number]
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
+        """Of every frame; those of order 1, as time's derivative, pass through the manifold beside the first of the
+        highest order."""
+        asked = list(zip(self.lifted.frames, frames, decomposed, strict=True))
+        leader = max(range(len(asked)), key=lambda number: frames[number].order)
+        first = self._hidden(*asked[leader])
+        riding = [n for n, frame in enumerate(frames) if n != leader and frame.order == 1 and first.lower]
+        beside = [Jet(self.lifted.value, asked[n][0].lower, None, decomposed[n].weights) for n in riding]
+        passed = self.model.read(side_by_side(first, beside), self.mu)
+        found = dict(zip([leader, *riding], parted(passed, [first, *beside]), strict=True))
+        alone = lambda number: self.model.read(self._hidden(*asked[number]), self.mu)
+        return [found[number] if number in found else alone(number) for number in range(len(asked))]
+
+    def _hidden(self, found: Coefficients, frame: Frame, decomposition: Decomposition) -> Jet:
+        """The jet of z."""
         if found.top is None and len(found.lower) == 1:
-            hidden = linear_jet(self.lifted.value, found.lower[0], frame.order, frame.collapsed, decomposition.weights)
-        else:
-            hidden = Jet(self.lifted.value, found.lower, found.top, decomposition.weights)
-        return self.model.read(hidden, self.mu)
+            return linear_jet(self.lifted.value, found.lower[0], frame.order, frame.collapsed, decomposition.weights)
+        return Jet(self.lifted.value, found.lower, found.top, decomposition.weights)
 
     def value(self) -> Jet:
         return self.model.read(point_jet(self.lifted.value), self.mu)

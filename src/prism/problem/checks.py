@@ -1,7 +1,7 @@
 """A mistake in a family is named when it is built or first traced, in seconds, not met as a wrong answer."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -161,7 +161,10 @@ class Wave:
 
     x: Point
 
-    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
+        return [self._jet(frame, found) for frame, found in zip(frames, decomposed, strict=True)]
+
+    def _jet(self, frame: Frame, decomposition: Decomposition) -> Jet:
         like = constant_jet(self._phase, frame.order, frame.collapsed, decomposition.weights)
         steps = decomposition.directions.inner(jnp.full_like(self.x, self.x.shape[0] ** -0.5))
         coefficients = [

@@ -74,7 +74,7 @@ class Prescribed(Condition):
         return self.draw_at(parameters.sample(parameter), parameters, point)
 
     def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
-        x = self.domain.sample(key)
+        x = self.domain.cover(key, jnp.zeros(()))
         return Target(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
 
 

@@ -5,20 +5,24 @@ A closed form costs nothing per direction; functions of the user's own are diffe
 
 import abc
 import math
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Directions
 from prism.derivatives.taylor import Jet, polynomial_jet
 from prism.errors import InputError
 from prism.problem.domains import Domain
-from prism.shapes import Named, Point, Scalar
+from prism.problem.forms import QuadraticForm, squared_norm
+from prism.shapes import Named, Point, Scalar, Vector
 
 Field = Callable[[Point, Named], Scalar]
+NormField = Callable[[Array, Scalar, Named], Scalar]
+"""A function of s, t and μ; s is |x|², or the values of several forms."""
 
 
 class Constraint(eqx.Module):
@@ -26,6 +30,8 @@ class Constraint(eqx.Module):
 
     radial: ClassVar[bool] = False
     """Whether it knows x through |x|² alone, so that directions need no more than their products with x."""
+    closed: ClassVar[bool] = False
+    """Whether its jets are closed formulas, so that no direction has to be written out as a vector of the space."""
     binding: ClassVar[bool] = True
     """Whether it fixes u anywhere."""
 
@@ -38,6 +44,7 @@ class Free(Constraint):
     """u = N."""
 
     radial = True
+    closed = True
     binding = False
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
@@ -48,6 +55,7 @@ class VanishingOnSphere(Constraint):
     """u = (1 − |x|²/R²)·N.  Along v:  a_1 = −2 x·v/R²,  a_2 = −|v|²/R²,  nothing beyond."""
 
     radial = True
+    closed = True
     radius: float = eqx.field(static=True)
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
@@ -58,6 +66,76 @@ class VanishingOnSphere(Constraint):
         first = -2.0 * inverse * directions.inner(x)
         second = -inverse * directions.squared_norms()
         return polynomial_jet(value, (first, second), network) * network
+
+
+class NormConstraint(Constraint):
+    """u = a(s, t, μ)·N + b(s, t, μ), s = |x|² or some quadratic forms. Along v, whose part of time is τ,
+
+        a_1 = a_y·y_1,     a_2 = a_y·y_2 + y_1ᵀ a_yy y_1 / 2,     y = (s, t),  y_1 = (v·∇s, τ),  y_2 = (s(v), 0).
+
+    No vector of the space is formed. `radial` makes one for a domain.
+    """
+
+    closed = True
+
+    forms: tuple[QuadraticForm, ...]
+    factor: NormField
+    offset: NormField | None = None
+    single: bool = eqx.field(static=True, default=False)
+    """Whether s is |x|² alone, a number."""
+
+    @property
+    def radial(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.single
+
+    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+        path = self._path(x, network, directions)
+        u = _norm_jet(self._at(self.factor, mu), path, network) * network
+        return u if self.offset is None else u + _norm_jet(self._at(self.offset, mu), path, network)
+
+    def _at(self, field: NormField, mu: Named) -> Callable[[Vector], Scalar]:
+        """The field as a function of y."""
+        norms = lambda y: y[0] if self.single else y[:-1]
+        return lambda y: jnp.asarray(field(norms(y), y[-1], mu))
+
+    def _path(self, x: Point, like: Jet, directions: Directions | None) -> "_Path":
+        """y and its coefficients along each direction."""
+        coordinates, dimension = x.shape[0], self.forms[0].dimension
+        time = x[dimension] if coordinates > dimension else jnp.zeros((), x.dtype)
+        value = jnp.stack([*[form(x) for form in self.forms], time])
+        if directions is None:
+            return _Path(value, None, None, None)
+        first = [form.firsts(x, directions) for form in self.forms]
+        first = jnp.stack([*first, directions.beyond(dimension)], axis=1)
+        if like.order == 2 and like.top is not None:
+            traces = [form.trace(directions, like.weights, coordinates) for form in self.forms]
+            return _Path(value, first, None, jnp.stack([*traces, jnp.zeros_like(time)]))
+        second = [form.seconds(directions, coordinates) for form in self.forms]
+        return _Path(value, first, jnp.stack([*second, jnp.zeros_like(second[0])], axis=1), None)
+
+
+class _Path(eqx.Module):
+    """y along directions: its value, first and second coefficients, or the weighted sum of the second ones."""
+
+    value: Vector
+    first: Float[Array, "n y"] | None
+    second: Float[Array, "n y"] | None
+    traced: Vector | None
+
+
+def _norm_jet(field: Callable[[Vector], Scalar], path: _Path, like: Jet) -> Jet:
+    """The jet of a function of y."""
+    if path.first is None:
+        return polynomial_jet(field(path.value), (), like)
+    if path.second is not None and like.order > 1:
+        along = lambda h, own: field(path.value + h * own[0] + h * h * own[1])
+        coefficients = along_path(along, (path.first, path.second), like.order, path.value.dtype)
+        return polynomial_jet(field(path.value), coefficients, like)
+    value, gradient = jax.value_and_grad(field)(path.value)
+    if path.traced is None:
+        return polynomial_jet(value, (path.first @ gradient,), like)
+    bends = jnp.einsum("n,na,ab,nb->", like.weights, path.first, jax.hessian(field)(path.value), path.first)
+    return Jet(value, (path.first @ gradient,), path.traced @ gradient + bends / 2, like.weights)
 
 
 class HardConstraint(Constraint):
@@ -75,16 +153,23 @@ class HardConstraint(Constraint):
 def _field_jet(field: Field, x: Point, mu: Named, vectors, like: Jet) -> Jet:
     """The jet of a user's function, by repeated `jax.jvp` along each direction."""
 
-    def coefficients(v: Point) -> tuple[Scalar, ...]:
-        along = lambda t: field(x + t * v, mu)
-        derivatives = []
-        for order in range(1, like.order + 1):
+    value = jnp.asarray(field(x, mu))
+    if vectors is None:
+        return polynomial_jet(value, (), like)
+    return polynomial_jet(value, along_path(lambda t, v: field(x + t * v, mu), vectors, like.order, x.dtype), like)
+
+
+def along_path(path: Callable[[Scalar, Any], Scalar], directions: Any, order: int, dtype: Any) -> tuple[Vector, ...]:
+    """The Taylor coefficients 1 ... order at t = 0 of t ↦ path(t, v) for each of the directions v."""
+
+    def coefficients(v: Any) -> tuple[Scalar, ...]:
+        along, derivatives = (lambda t: path(t, v)), []
+        for k in range(1, order + 1):
             along = _derivative(along)
-            derivatives.append(along(jnp.zeros((), x.dtype)) / math.factorial(order))
+            derivatives.append(along(jnp.zeros((), dtype)) / math.factorial(k))
         return tuple(derivatives)
 
-    value = jnp.asarray(field(x, mu))
-    return polynomial_jet(value, () if vectors is None else jax.vmap(coefficients)(vectors), like)
+    return jax.vmap(coefficients)(directions)
 
 
 def _derivative(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
@@ -99,3 +184,18 @@ def vanishing(domain: Domain) -> Constraint:
         f"vanishing() has a closed form on a Ball only; on {type(domain).__name__} give your own "
         "HardConstraint(factor=lambda x, mu: ...)"
     )
+
+
+def radial(
+    domain: Domain,
+    factor: NormField,
+    offset: NormField | None = None,
+    norms: Sequence[QuadraticForm] = (),
+) -> Constraint:
+    """u = a(s, t, μ)·N + b(s, t, μ) with s = |x|² over the space coordinates; t is 0 where there is no time.
+
+    `radial(domain, factor=lambda s, t, mu: t, offset=lambda s, t, mu: jnp.exp(-mu.a * s))` starts from exp(−a|x|²).
+    With quadratic forms of the problem's own, `norms`, s is the array of their values.
+    """
+    forms = tuple(norms) or (squared_norm(domain.dimension),)
+    return NormConstraint(forms, factor, offset, single=not norms)

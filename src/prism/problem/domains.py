@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
-from prism.shapes import Key, Point
+from prism.shapes import Key, Point, Scalar
 
 
 class Domain(eqx.Module):
@@ -50,7 +50,18 @@ class Domain(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: Key) -> Point:
-        """One point."""
+        """One point, by the law under which errors are measured."""
+
+    def cover(self, key: Key, diffusivity: Scalar) -> Point:
+        """One point to train on: by `sample`, where that reaches all that decides what a solution may be asked for.
+
+        `diffusivity` is κ of u_t = κΔu + ..., negative for u_t + |κ|Δu + ... = 0, whose values are given at the end.
+        """
+        return self.sample(key)
+
+    def wandered(self, key: Key, variance: Scalar) -> Point:
+        """A point of `cover` after a diffusion of this variance; the same where a boundary ends it."""
+        return self.cover(key, jnp.zeros(()))
 
     def centre(self) -> Point:
         """The point in the middle."""
@@ -136,10 +147,16 @@ class Cube(Domain):
 
 
 class WholeSpace(Domain):
-    """All of R^d, with x ~ N(0, s²I)."""
+    """All of R^d, with x ~ N(0, s²I).
+
+    In many dimensions such points lie on a thin shell around the origin, and none near it. So a share of the points to
+    train on, `inwards`, is drawn towards the origin, by a factor that is uniform on (0, 1). With time they then wander
+    as far as the equation's diffusion carries what is asked for from where it is decided.
+    """
 
     dimension: int = eqx.field(static=True)
     deviation: float = eqx.field(static=True, default=1.0)
+    inwards: float = eqx.field(static=True, default=0.5)
 
     def __check_init__(self):
         _check_dimension(self.dimension)
@@ -155,6 +172,13 @@ class WholeSpace(Domain):
 
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
+
+    def cover(self, key: Key, diffusivity: Scalar) -> Point:
+        return drawn_inwards(key, self.inwards) * self.sample(key)
+
+    def wandered(self, key: Key, variance: Scalar) -> Point:
+        step, start = children(key, Purpose.VECTORS, Purpose.POINTS)
+        return self.cover(start, variance) + jnp.sqrt(variance) * normals(step, self.dimension)
 
 
 class TimeCylinder(Domain):
@@ -197,6 +221,75 @@ class TimeCylinder(Domain):
         space, time = children(key, Purpose.SPACE, Purpose.TIME)
         return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
 
+    def cover(self, key: Key, diffusivity: Scalar) -> Point:
+        """(x, t) where the diffusion may have carried a point of the space that is asked for at another time: as far as
+        a uniform part of the time that is left until then."""
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        t, part = self.horizon * jax.random.uniform(time), jax.random.uniform(child(time, Purpose.ROW))
+        left = part * jnp.where(diffusivity > 0, self.horizon - t, t)
+        return jnp.append(self.space.wandered(space, 2.0 * jnp.abs(diffusivity) * left), t)
+
+
+class DiffusionPaths(Domain):
+    """(x, t) along the diffusion through (0, t₀): t uniform on (0, T), x ~ N(0, 2κ|t − t₀| I).
+
+    What a parabolic equation says at the origin at the time `asked` (T unless given), it says through these points:
+    `DiffusionPaths(1000, 0.3)` for u_t = Δu + f(u) from t = 0, asked at t = 0.3; `DiffusionPaths(1000, 1.0, asked=0.0)`
+    for an equation whose values at t = 1 are given. The law is closed: the diffusion carries its points on to others
+    of it.
+    """
+
+    dimension: int = eqx.field(static=True)
+    horizon: float = eqx.field(static=True, default=1.0)
+    asked: float | None = eqx.field(static=True, default=None)
+    diffusivity: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _check_dimension(self.dimension)
+        _check_positive("horizon of DiffusionPaths", self.horizon)
+        _check_positive("diffusivity of DiffusionPaths", self.diffusivity)
+        if not 0.0 <= self.asked_time <= self.horizon:
+            raise InputError(f"DiffusionPaths are asked at t = {self.asked:g}; give a time from 0 to {self.horizon:g}")
+
+    @property
+    def asked_time(self) -> float:
+        """t₀."""
+        return self.horizon if self.asked is None else self.asked
+
+    @property
+    def time_horizon(self) -> float:
+        return self.horizon
+
+    @property
+    def coordinates(self) -> int:
+        return self.dimension + 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -3.0 * self.spread, 3.0 * self.spread
+
+    @property
+    def spread(self) -> float:
+        """√ of the mean of 2κ|t − t₀|."""
+        early, late = self.asked_time, self.horizon - self.asked_time
+        return (self.diffusivity * (early**2 + late**2) / self.horizon) ** 0.5
+
+    @property
+    def norm_spread(self) -> float:
+        """|x|² = σ²(t) χ² with d degrees of freedom, σ² uniform."""
+        early, late = self.asked_time, self.horizon - self.asked_time
+        square = 4.0 * self.horizon * (early**3 + late**3) / (3.0 * (early**2 + late**2) ** 2)
+        return ((1.0 + 2.0 / self.dimension) * square - 1.0) ** 0.5
+
+    def centre(self) -> Point:
+        return jnp.zeros(self.coordinates).at[-1].set(self.horizon / 2)
+
+    def sample(self, key: Key) -> Point:
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        t = self.horizon * jax.random.uniform(time)
+        deviation = jnp.sqrt(2.0 * self.diffusivity * jnp.abs(t - self.asked_time))
+        return jnp.append(deviation * normals(space, self.dimension), t)
+
 
 class AtTime(Domain):
     """(x, t) of a time cylinder at one fixed t: where initial values are given."""
@@ -221,6 +314,15 @@ class AtTime(Domain):
 
     def sample(self, key: Key) -> Point:
         return self.cylinder.sample(key).at[-1].set(self.time)
+
+    def cover(self, key: Key, diffusivity: Scalar) -> Point:
+        return self.cylinder.cover(key, diffusivity).at[-1].set(self.time)
+
+
+def drawn_inwards(key: Key, share: float) -> Scalar:
+    """A factor uniform on (0, 1) for this share of the points, else 1."""
+    factor, whether = jax.random.uniform(child(key, Purpose.RADIUS), (2,))
+    return jnp.where(whether < share, factor, 1.0)
 
 
 def unit_vector(key: Key, dimension: int) -> Point:

@@ -6,12 +6,16 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
 
 from prism.derivatives.operators import Operator
 from prism.errors import InputError, UnknownName
 from prism.problem.conditions import Condition
 from prism.problem.constraints import Constraint, Free
 from prism.problem.domains import Domain
+from prism.problem.forms import QuadraticForm
+from prism.problem.known import KnownValues
 from prism.problem.optional import optional, provides
 from prism.problem.parameters import ParameterSpace
 from prism.shapes import Named, Point, Scalar
@@ -58,9 +62,20 @@ class Family(eqx.Module):
         raise InputError(f"{type(self).__name__} has no exact solution; define exact(self, x, mu)")
 
     @optional
+    def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
+        """The solution at some points for each of these parameters, where it is known there alone."""
+        raise InputError(f"{type(self).__name__} has no known values; define known_values(self, parameters)")
+
+    @optional
     def affine(self, x: Point, mu: Named) -> Scalar:
         """A first-order answer that errors are compared with, where there is one."""
         raise InputError(f"{type(self).__name__} has no affine answer; define affine(self, x, mu)")
+
+    @optional
+    def background(self, x: Point, mu: Named) -> Scalar:
+        """A known part of the solution, u = background + w, whose share of the residual the family works out itself:
+        `constraint` and `residual` are of w alone."""
+        raise InputError(f"{type(self).__name__} has no background; define background(self, x, mu)")
 
     def rate(self, mu: Named) -> Scalar:
         """How fast u changes with time: the inverse of the time in which it does."""
@@ -70,6 +85,21 @@ class Family(eqx.Module):
     def has_exact(self) -> bool:
         """Whether the solution is known."""
         return provides(self, "exact")
+
+    @property
+    def has_known_values(self) -> bool:
+        """Whether the solution is known at some points."""
+        return provides(self, "known_values")
+
+    @property
+    def norms(self) -> tuple[QuadraticForm, ...]:
+        """Quadratic forms that the problem is written in, for a lift to take; none unless a family names some."""
+        return ()
+
+    @property
+    def has_background(self) -> bool:
+        """Whether a part of the solution is known beforehand."""
+        return provides(self, "background")
 
     @property
     def has_affine(self) -> bool:

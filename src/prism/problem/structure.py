@@ -99,8 +99,12 @@ class Structure:
 def find_structure(family: Family, seed: int = 0) -> Structure:
     """Look at the residual of N = 0 of a family, the user's own too: `prism.find_structure(MyFamily(...))`."""
     with jax.enable_x64(True):
-        widen = lambda leaf: jnp.asarray(leaf, float) if eqx.is_inexact_array(leaf) else leaf
-        return _found(jax.tree.map(widen, family), stream(seed, Purpose.CHECK))
+        return _found(widened(family), stream(seed, Purpose.CHECK))
+
+
+def widened(family: Family) -> Family:
+    """The family in double precision, inside `jax.enable_x64`."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, float) if eqx.is_inexact_array(leaf) else leaf, family)
 
 
 def _found(family: Family, key: Key) -> Structure:
@@ -115,7 +119,7 @@ def _found(family: Family, key: Key) -> Structure:
     if not np.isfinite(size) or size == 0.0 or dimension < 2:
         return nothing
     change = lambda moved: float(jnp.max(jnp.abs(jax.lax.map(lambda p: residual(*p), (moved, parameters)) - values)))
-    if change(_turned(points, dimension, child(key, Purpose.ORIENTATION))) < SAME * size:
+    if change(turned(points, dimension, child(key, Purpose.ORIENTATION))) < SAME * size:
         return Structure(Kind.NORM, dimension, dimension)
     order = jax.random.permutation(child(key, Purpose.VECTORS), dimension)
     if change(points.at[:, :dimension].set(points[:, order])) < SAME * size:
@@ -145,7 +149,7 @@ def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
     return constant_residual(family, draw_directions(family, estimator, place, key), x, mu, jnp.zeros(()))
 
 
-def _turned(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:
+def turned(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:
     """The points reflected at a random plane through the origin of space."""
     normal = jax.random.normal(key, (dimension,))
     space = points[:, :dimension]

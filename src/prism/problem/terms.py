@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 
 from prism.derivatives.directions import Decomposition, Draw, Gradients
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.operators import Operator, Place
-from prism.derivatives.taylor import Jet, constant_jet, point_jet
+from prism.derivatives.taylor import Jet, constant_jet, point_jet, sum_of
 from prism.numerics.keys import Purpose, children, item
 from prism.problem.family import Derivatives, Family
 from prism.shapes import Key, Parameter, Point, Scalar
@@ -50,8 +51,8 @@ class Frame:
 class NetworkJets(Protocol):
     """What is asked of a network N at one pair (x, μ)."""
 
-    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
-        """Its jet for the frame of this number, along the directions of that decomposition."""
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
+        """Its jet for every frame, along the directions of the frame's decomposition."""
         ...
 
     def value(self) -> Jet:
@@ -65,8 +66,9 @@ class Constant:
 
     constant: Scalar
 
-    def jet(self, number: int, frame: Frame, decomposition: Decomposition) -> Jet:
-        return constant_jet(self.constant, frame.order, frame.collapsed, decomposition.weights)
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
+        pairs = zip(frames, decomposed, strict=True)
+        return [constant_jet(self.constant, frame.order, frame.collapsed, found.weights) for frame, found in pairs]
 
     def value(self) -> Jet:
         return point_jet(self.constant)
@@ -83,6 +85,27 @@ def frames(family: Family) -> list[Frame]:
         else:
             group[name] = operator
     return [Frame(group) for group in groups]
+
+
+def diffusivity(family: Family) -> Scalar:
+    """κ of u_t = κΔu + ..., the largest at both ends and in the middle of the parameters; negative where the equation
+    is u_t + |κ|Δu + ... = 0, and 0 without either term."""
+    times = [name for name, operator in family.terms.items() if operator.is_rate]
+    spreads = [name for name, operator in family.terms.items() if operator.is_diffusion]
+    if not times or not spreads or family.domain.time_horizon is None:
+        return jnp.zeros(())
+    space, x = family.parameters, family.domain.centre()
+    ones = dict.fromkeys(family.terms, jnp.ones(()))
+
+    def at(mu: Parameter) -> Scalar:
+        residual = lambda terms: family.residual(Derivatives(jnp.ones(()), terms), x, space.named(mu))
+        by_terms = jax.grad(residual)(ones)
+        rate, spread = (sum_of(by_terms[name] for name in names) for names in (times, spreads))
+        return -spread / jnp.where(rate == 0, 1.0, rate)
+
+    ends = jnp.asarray([space.lows, space.highs], x.dtype)
+    found = jax.vmap(at)(jnp.concatenate([ends, space.middle()[None]]))
+    return found[jnp.argmax(jnp.abs(found))]
 
 
 def is_linear(family: Family) -> bool:
@@ -117,9 +140,9 @@ def derivatives(family: Family, decomposed: Sequence[Decomposition], network: Ne
     constraint, terms = family.constraint(), {}
     if not decomposed:
         return Derivatives(constraint.apply(network.value(), place.x, place.mu, None).value, {})
-    value = jnp.zeros(())
-    for number, (frame, decomposition) in enumerate(zip(frames(family), decomposed, strict=True)):
-        jet = network.jet(number, frame, decomposition)
+    value, grouped = jnp.zeros(()), frames(family)
+    jets = network.jets(grouped, decomposed)
+    for frame, decomposition, jet in zip(grouped, decomposed, jets, strict=True):
         u = constraint.apply(jet, place.x, place.mu, decomposition.directions)
         value = u.value
         terms |= {name: operator.read(u) for name, operator in frame.operators.items()}
@@ -128,7 +151,9 @@ def derivatives(family: Family, decomposed: Sequence[Decomposition], network: Ne
 
 def constrained_value(family: Family, value: Scalar, x: Point, mu: Parameter) -> Scalar:
     """u(x; μ) where N has this value."""
-    return family.constraint().apply(point_jet(value), x, family.parameters.named(mu), None).value
+    named = family.parameters.named(mu)
+    u = family.constraint().apply(point_jet(value), x, named, None).value
+    return u + family.background(x, named) if family.has_background else u
 
 
 def constant_residual(family: Family, draws: Sequence[Draw], x: Point, mu: Parameter, value: Scalar) -> Scalar:

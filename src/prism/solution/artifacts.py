@@ -17,7 +17,7 @@ from prism.derivatives import taylor
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
 from prism.files.arrays import pack_arrays, unpack_arrays
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites, Time
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import ModulationSettings
 from prism.numerics.keys import root
@@ -27,7 +27,7 @@ FORMAT = 4
 ARRAYS, DESCRIPTION = "model.safetensors", "model.json"
 ACTIVATIONS = {kind.__name__: kind for kind in taylor.ACTIVATIONS.values()}
 SIZES = ("width", "depth", "generator_width", "generator_depth")
-PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Dense, Affine, Blocks, Norm, Quadratic, Sites)}
+PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Dense, Affine, Blocks, Norm, Quadratic, Sites, Time)}
 
 
 @dataclass(frozen=True)

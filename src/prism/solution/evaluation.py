@@ -74,15 +74,19 @@ class Evaluation:
     affine_error: float | None
     skill: float | None
     by_parameter: tuple[ParameterError, ...]
+    reference_uncertainty: float | None = None
+    """Where the truth is a reference: the mean of its uncertainties over that of its values."""
 
     def describe(self) -> list[str]:
         """The errors for a reader, each beside what it is measured against."""
         lines = [
             f"relative L2 error  {self.relative_l2:.3e} ± {self.relative_l2_standard_error:.0e}   "
             f"on {self.points:,} points and {self.parameters} parameters never trained on",
-            f"  trivial baseline {self.trivial_error:.3e}   the best multiple of the constraint's factor",
+            f"  trivial baseline {self.trivial_error:.3e}   {self._trivial_answer}",
             f"  μ-blind baseline {self.mu_blind_error:.3e}   the mean over μ of the exact solution",
         ]
+        if self.reference_uncertainty is not None:
+            lines.append(f"  reference        {self.reference_uncertainty:.0e}       its own relative uncertainty")
         if self.affine_error is not None:
             lines.append(f"  affine baseline  {self.affine_error:.3e}   first order in x, exact in μ")
         if self.skill is None:
@@ -90,6 +94,12 @@ class Evaluation:
         learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
         verdict = learned if self.skill < 1.0 else "it has not learned μ"
         return [*lines, f"skill              {self.skill:<11.3g} error / μ-blind error: {verdict}"]
+
+    @property
+    def _trivial_answer(self) -> str:
+        if self.reference_uncertainty is None:
+            return "the best multiple of the constraint's factor"
+        return "what the family knows beforehand"
 
     def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""

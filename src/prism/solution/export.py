@@ -31,6 +31,7 @@ from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
 from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
+from prism.networks.lifts.time import Clock
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
 from prism.networks.modulation import HyperGenerator
@@ -119,7 +120,7 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
         ("network", model, (Model,)),
         ("lift", model.lift, (Lift,)),
         *[
-            ("lift's part", group, (BlockChannels, QuadraticForms, SquaredNorm, SiteSums))
+            ("lift's part", group, (BlockChannels, Clock, QuadraticForms, SquaredNorm, SiteSums))
             for group in model.lift.groups
         ],
         ("manifold", model.manifold, (Manifold,)),
@@ -128,6 +129,8 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
     for name, part, known in parts:
         if type(part) not in known:
             return f"the {name} {type(part).__name__} is code that only JAX can run"
+    if family.has_background:
+        return f"the background of {type(family).__name__} is code that only JAX can run"
     return None
 
 
@@ -168,7 +171,9 @@ def _numbers(select: Callable[[Array], Array], lift: Lift) -> list[int]:
 def _describe_group(group: Group) -> dict[str, object]:
     """What `export_numpy` needs to know of channels that are not linear, beside their arrays."""
     if isinstance(group, SquaredNorm):
-        return {"kind": "norm", "mean": group.mean, "spread": group.spread}
+        return {"kind": "norm", "dimension": group.dimension, "mean": group.mean, "spread": group.spread}
+    if isinstance(group, Clock):
+        return {"kind": "time", "horizon": group.horizon, "scale": group.scale}
     if isinstance(group, BlockChannels):
         return {"kind": "blocks", "dimension": group.dimension}
     if isinstance(group, QuadraticForms):
@@ -182,9 +187,13 @@ def _describe_group(group: Group) -> dict[str, object]:
     return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
 
 
-def _group_arrays(group: Group, coordinates: int) -> dict[str, Array]:
+def _group_arrays(group: Group) -> dict[str, Array]:
     if isinstance(group, SquaredNorm):
-        return {"diagonal": group.diagonal(coordinates)}
+        form = group.form
+        none = jnp.zeros(group.dimension - 1)
+        return {"diagonal": form.diagonal, "neighbours": none if form.neighbours is None else form.neighbours}
+    if isinstance(group, Clock):
+        return {}
     if isinstance(group, BlockChannels):
         return {"pattern": group.pattern, "weight": group.weight, "bias": group.bias}
     if isinstance(group, QuadraticForms):
@@ -226,7 +235,7 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}
     arrays |= {name: array for name, array in single.items() if array is not None}
     for number, group in enumerate(model.lift.groups):
-        own = _group_arrays(group, model.lift.weight.shape[0])
+        own = _group_arrays(group)
         arrays |= {f"group_{number}_{name}": array for name, array in own.items()}
     return {name: np.asarray(array) for name, array in arrays.items()}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-FORMAT = 3
+FORMAT = 4
 WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
 
 
@@ -36,7 +36,8 @@ ACTIVATIONS = {
 
 GROUP_ARRAYS = {
     "blocks": ("pattern", "weight", "bias"),
-    "norm": ("diagonal",),
+    "norm": ("diagonal", "neighbours"),
+    "time": (),
     "quadratic": ("pairs", "squares", "products"),
     "sites": ("places", "first", "first_bias", "second", "second_bias", "coefficients"),
 }
@@ -130,7 +131,12 @@ class Solution:
         for number, group in enumerate(self.groups):
             own = {name: self.weights[f"group_{number}_{name}"] for name in GROUP_ARRAYS[group["kind"]]}
             if group["kind"] == "norm":
-                channels.append(((x * x) @ own["diagonal"][:, None] - group["mean"]) / group["spread"])
+                space = x[:, : group["dimension"]]
+                squared = (space * space) @ own["diagonal"] + (space[:, :-1] * space[:, 1:]) @ own["neighbours"]
+                channels.append((squared[:, None] - group["mean"]) / group["spread"])
+                continue
+            if group["kind"] == "time":
+                channels.append(group["scale"] * (x[:, -1:] - group["horizon"] / 2))
                 continue
             if group["kind"] == "blocks":
                 channels.append(self._pooled(x, group["dimension"], own) @ own["weight"] + own["bias"])

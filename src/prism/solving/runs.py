@@ -13,6 +13,7 @@ from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.held_out import HeldOutResidual, held_out_residual
+from prism.solution.known_evaluation import evaluate_known
 from prism.solution.quick_evaluation import QuickError
 from prism.solution.solution import Solution
 from prism.solving.interruptions import Interruptions
@@ -109,6 +110,8 @@ def execute(
     key = stream(settings.seed, Purpose.EVALUATION)
     if family.has_exact:
         return replace(outcome, evaluation=evaluate(model, solved, key))
+    if family.has_known_values:
+        return replace(outcome, evaluation=evaluate_known(model, solved, key))
     return replace(outcome, held_out=held_out_residual(model, solved, key))
 
 

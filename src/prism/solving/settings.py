@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from prism.derivatives.estimators import Estimator
-from prism.derivatives.taylor import Sin
+from prism.derivatives.taylor import Sin, Tanh
 from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
@@ -92,9 +92,14 @@ def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
 
 def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:
     """The usual network behind another lift; a small one where nothing of that goes through the manifold, which then
-    makes no more than a constant that moves with μ."""
-    bent = any(part.is_bent for part in parts_of(lift).parts)
-    return replace(usual, lift=lift) if bent else replace(usual, lift=lift, width=16, depth=2)
+    makes no more than a constant that moves with μ. With time, behind few channels that are no linear functions of x:
+    a smooth one, without frequencies."""
+    parts = parts_of(lift)
+    if not any(part.is_bent for part in parts.parts):
+        return replace(usual, lift=lift, width=16, depth=2)
+    if usual.linear_lift and not parts.of_kind(Dense):
+        return replace(usual, lift=lift, width=32, activation=Tanh())
+    return replace(usual, lift=lift)
 
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:

@@ -12,6 +12,7 @@ from prism.solution.solution import Solution
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
 from prism.solving.runs import execute
 from prism.solving.settings import Settings
+from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 from prism.training.optimisers import Optimiser
 
@@ -54,7 +55,9 @@ def solve(
     )
     tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     budget = Budget(steps, minutes)
-    decides = architecture is None and has_room_for_trials(family, settings, budget)
+    normed = with_norms(family, settings, estimator is not None, tell) if architecture is None else None
+    settings = normed or settings
+    decides = architecture is None and normed is None and has_room_for_trials(family, settings, budget)
     if decides:
         decision = with_decided_lift(family, settings, budget, tell)
         settings, budget = decision.settings, decision.budget

@@ -67,6 +67,11 @@ class Group(eqx.Module):
         """How many numbers derivatives at one point hold at once."""
 
     @property
+    def sees_space(self) -> bool:
+        """Whether its channels change with the space coordinates, so that directions have to span their gradients."""
+        return True
+
+    @property
     def by_slopes(self) -> tuple[str, ...]:
         """The names of its weights that follow the residual's slopes where the optimiser takes these: as many as
         coordinates, and no rows of a Jacobian are made for them."""

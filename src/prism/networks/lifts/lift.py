@@ -14,9 +14,10 @@ from prism.derivatives.directions import Gradients
 from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Along, Coefficients, Group
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites, Time
 from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
+from prism.networks.lifts.time import Clock
 from prism.networks.modulation import FactorStart, Modulation
 from prism.numerics.keys import Purpose, child, item
 from prism.problem.domains import Domain
@@ -49,6 +50,8 @@ class Lift(eqx.Module):
         for number, part in enumerate(parts.parts):
             if isinstance(part, Norm):
                 groups.append(SquaredNorm.create(part, domain))
+            if isinstance(part, Time):
+                groups.append(Clock.create(part, domain))
             if isinstance(part, Quadratic):
                 groups.append(QuadraticForms.create(part, domain))
             if isinstance(part, Blocks):
@@ -131,7 +134,11 @@ class Lift(eqx.Module):
 
     def span_width(self, read_out: bool) -> int:
         """The channels of which `gradients` tells."""
-        return self.linear + sum(group.channels for group in self.groups if group.bent or self._all_spanned(read_out))
+        return self.linear + sum(group.channels for group in self.groups if self._is_spanned(group, read_out))
+
+    def _is_spanned(self, group: Group, read_out: bool) -> bool:
+        """Whether directions have to span the gradients of a group."""
+        return group.sees_space and (group.bent or self._all_spanned(read_out))
 
     def _all_spanned(self, read_out: bool) -> bool:
         """Groups that are read out are spanned too where another spans the point itself: no direction is then left that
@@ -144,7 +151,7 @@ class Lift(eqx.Module):
         for group, modulation in self._with_modulations(modulations):
             if (matrix := group.matrix) is not None:
                 linear.append(matrix)
-            elif group.bent or self._all_spanned(read_out):
+            elif self._is_spanned(group, read_out):
                 own.append(group.jacobian(x, modulation))
         return Gradients(jnp.concatenate(linear, axis=1), jnp.concatenate(own, axis=1))
 

@@ -1,21 +1,23 @@
-"""|x|² and its kin, in closed form:  Σ_i w_i (x_i + t v_i)² = s + 2t Σ_i w_i x_i v_i + t² Σ_i w_i v_i²."""
+"""|x|² and its kin, quadratic forms s of a problem, in closed form:  s(x + t v) = s(x) + t v·∇s + t² s(v)."""
 
 from collections.abc import Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from prism.errors import InputError
 from prism.networks.lifts.groups import Along, Coefficients, Group, of_polynomial
 from prism.networks.lifts.parts import Norm
 from prism.networks.modulation import Modulation
 from prism.problem.domains import Domain
+from prism.problem.forms import QuadraticForm
 from prism.shapes import Hidden, Point
 
 
 class SquaredNorm(Group):
-    """z = (Σ_i w_i x_i² − mean) / spread over the space coordinates."""
+    """z = (s(x) − mean) / spread,  s(x) = Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}  over the space coordinates."""
 
     part: Norm = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
@@ -24,13 +26,14 @@ class SquaredNorm(Group):
 
     @staticmethod
     def create(part: Norm, domain: Domain) -> "SquaredNorm":
-        weights = np.ones(domain.dimension) if part.weights is None else np.asarray(part.weights, dtype=float)
-        if weights.shape != (domain.dimension,) or not np.all(np.isfinite(weights)) or not np.any(weights):
-            raise InputError(
-                f"weights of a norm: give {domain.dimension} finite numbers, one for each coordinate, not all zero"
-            )
+        weights = _checked("weights", part.weights, domain.dimension)
+        neighbours = _checked("neighbours", part.neighbours, domain.dimension - 1)
+        weights = np.ones(domain.dimension) if weights is None else weights
+        if not np.any(weights):
+            raise InputError("the weights of a norm are all zero; give at least one that is not")
         low, high = domain.bounds
-        mean = ((low + high) ** 2 / 4 + domain.spread**2) * weights.sum()
+        pairs = 0.0 if neighbours is None else neighbours.sum()
+        mean = (low + high) ** 2 / 4 * (weights.sum() + pairs) + domain.spread**2 * weights.sum()
         spread = domain.norm_spread * domain.spread**2 * np.abs(weights).sum()
         return SquaredNorm(part, domain.dimension, float(mean), float(spread))
 
@@ -46,22 +49,34 @@ class SquaredNorm(Group):
     def workspace(self) -> int:
         return self.dimension
 
-    def diagonal(self, coordinates: int) -> Point:
-        """w, with nothing for time."""
-        given = self.part.weights
-        weights = jnp.ones(self.dimension) if given is None else jnp.asarray(given)
-        return jnp.pad(weights, (0, coordinates - self.dimension))
+    @property
+    def form(self) -> QuadraticForm:
+        """s."""
+        weights, neighbours = self.part.weights, self.part.neighbours
+        diagonal = jnp.ones(self.dimension) if weights is None else jnp.asarray(np.asarray(weights), float)
+        return QuadraticForm(diagonal, None if neighbours is None else jnp.asarray(np.asarray(neighbours), float))
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
-        squared = jnp.sum(self.diagonal(x.shape[0]) * x * x)
-        return (squared[None] - self.mean) / self.spread
+        return (self.form(x)[None] - self.mean) / self.spread
 
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
-        directions, diagonal = along.decomposition.directions, self.diagonal(x.shape[0])
-        first = 2.0 * directions.through((diagonal * x)[:, None]) / self.spread
+        directions, form, coordinates = along.decomposition.directions, self.form, x.shape[0]
+        first = form.firsts(x, directions)[:, None] / self.spread
         if along.order == 1:
             return of_polynomial(along, first)
         if along.has_top and along.order == 2:
-            second = directions.weighted_trace(along.decomposition.weights, diagonal) / self.spread
+            second = form.trace(directions, along.decomposition.weights, coordinates) / self.spread
             return Coefficients((first,), second[None])
-        return of_polynomial(along, first, directions.weighted_squares(diagonal)[:, None] / self.spread)
+        return of_polynomial(along, first, form.seconds(directions, coordinates)[:, None] / self.spread)
+
+    def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
+        return self.form.gradient(x)[:, None] / self.spread
+
+
+def _checked(name: str, numbers: tuple[float, ...] | None, count: int) -> Float[np.ndarray, "count"] | None:
+    if numbers is None:
+        return None
+    array = np.asarray(numbers, dtype=float)
+    if array.shape != (count,) or not np.all(np.isfinite(array)):
+        raise InputError(f"{name} of a norm: give {count} finite numbers")
+    return array

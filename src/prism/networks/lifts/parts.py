@@ -6,6 +6,7 @@
 | Affine(k) | the same, past the nonlinearity, read out by q(μ) | the slope b(μ)·x |
 | Blocks(B, h) | the same with W[iB+j] = w_j V[i] | h directions that repeat in every block up to a factor |
 | Norm() | Σ_i w_i x_i² | radial solutions |
+| Time() | t | what changes with time, beside parts that do not see it |
 | Quadratic(w) | Σ_i D_i x_i² + Σ_ij A_ij x_i x_j over pairs of neighbours, read out by q(μ) | sparse curvature |
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
@@ -116,9 +117,16 @@ class Blocks(Part):
 @dataclass(frozen=True)
 class Norm(Part):
     """One channel Σ_i w_i x_i², in units of its spread over the domain; w_i = 1 unless `weights` are given, one for
-    each space coordinate (0 leaves a coordinate out)."""
+    each space coordinate (0 leaves a coordinate out). With `neighbours`, one less than coordinates, it is the quadratic
+    form Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}."""
 
     weights: tuple[float, ...] | None = None
+    neighbours: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Time(Part):
+    """One channel t, in units of its spread: for lifts whose other parts do not see time, as `Norm() + Time()`."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class LinearRows(eqx.Module):
     responses: Float[Array, "N linear"]
     """∂r_n/∂z_n of the N pairs, z the linear channels of the lift."""
     slopes: Float[Array, "N coordinates"]
-    """∂r_n/∂x_n of the N pairs."""
+    """∂r_n/∂x_n of the N pairs; without coordinates where they are not asked for."""
     by_lifted: Lifted
     """The derivatives of the N pairs by all that leaves the lift."""
 
@@ -56,16 +56,17 @@ class LinearRows(eqx.Module):
         return LinearRows(both, self.jacobian.above(jacobian), self.responses, self.slopes, self.by_lifted)
 
 
-def linear_rows(objective: Objective, model: Model, batch: Batch) -> LinearRows:
-    """Every row of the batch with its derivatives, in chunks so that memory is bounded."""
+def linear_rows(objective: Objective, model: Model, batch: Batch, by_points: bool = True) -> LinearRows:
+    """Every row of the batch with its derivatives, those by its own point where asked for, in chunks so that memory is
+    bounded."""
     pairs = batch.pairs()
-    rows = _equation_rows(objective, model, pairs)
+    rows = _equation_rows(objective, model, pairs, by_points)
     for condition, targets in zip(objective.family.conditions.values(), batch.targets, strict=True):
         rows = rows.above(*_condition_rows(objective, model, condition, targets, rows.pair_count))
     return rows if objective.slopes is None else rows.above(*_slope_rows(objective, model, pairs))
 
 
-def _equation_rows(objective: Objective, model: Model, pairs: Pairs) -> LinearRows:
+def _equation_rows(objective: Objective, model: Model, pairs: Pairs, by_points: bool) -> LinearRows:
     """r / scale of every pair."""
     arrays = plain_arrays(model)
     shapes = jax.eval_shape(lambda: _lifted(objective, model, pairs.first()))
@@ -76,8 +77,9 @@ def _equation_rows(objective: Objective, model: Model, pairs: Pairs) -> LinearRo
             moved = eqx.tree_at(lambda p: p.x, pair, x)
             return objective.equation(probed(model, weights, added[0]), moved, added[1])
 
-        r, (row, slope, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1, 2))(arrays, pair.x, probe)
-        return r, ravel_pytree(row)[0], head_row, lifted, slope
+        wanted = (0, 2, 1) if by_points else (0, 2)
+        r, (row, (head_row, lifted), *slope) = jax.value_and_grad(value, argnums=wanted)(arrays, pair.x, probe)
+        return r, ravel_pytree(row)[0], head_row, lifted, slope[0] if by_points else pair.x[:0]
 
     values, plain, head_rows, lifted, slopes = pairs.map(one, model.lift.workspace)
     blocks = lift_blocks(pairs, lifted, objective.family, model)

@@ -123,7 +123,7 @@ class Spring(Optimiser[SpringState]):
     def step(
         self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
     ) -> tuple[Model, SpringState, StepInfo]:
-        rows = linear_rows(objective, model, batch)
+        rows = linear_rows(objective, model, batch, by_points=self.lift_by_slopes)
         state = self._reviewed(state, batch, rows)
         target = rows.values
         if batch.second_draws is not None:

@@ -1,0 +1,114 @@
+"""u_t + Δu − |∇u|² = 0 from u(x, 1) = g(x; μ): the least cost of steering x_t = 2α + √2 noise from (x, t) to t = 1.
+
+The cost is g at the end plus the integral of |α|² on the way, the best control α = −∇u (paper, Example 2). By Cole and
+Hopf, u = −log E exp(−g(x + √(2(1−t)) Z)), which is known for both terminal costs.
+
+Both costs are functions of quadratic forms s = xᵀAx, which in many dimensions hardly vary under the noise: u is nearly
+g at s + 2(1−t) tr A, their mean, the large-d limit. Candidates are (1 − t)·N plus this, which is g at t = 1.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+
+from prism.derivatives.operators import GradientNormSquared, Laplacian, Operator, TimeDerivative
+from prism.errors import InputError
+from prism.numerics.keys import Purpose, child
+from prism.problem.constraints import Constraint, radial
+from prism.problem.domains import TimeCylinder, WholeSpace
+from prism.problem.family import Derivatives, Family
+from prism.problem.forms import QuadraticForm
+from prism.problem.parameters import ParameterSpace, Uniform
+from prism.references.cole_hopf import hjb_log_value, hjb_rosenbrock_value
+from prism.shapes import Key, Named, Point, Scalar, Vector
+
+
+class ControlFamily(Family):
+    """u_t + Δu − |∇u|² = 0 on all of R^d, 0 ≤ t ≤ 1, x ~ N(0, I)."""
+
+    domain: TimeCylinder
+    parameters: ParameterSpace
+
+    box: ClassVar[ParameterSpace]
+    """The parameters unless others are given."""
+
+    @property
+    def terms(self) -> Mapping[str, Operator]:
+        return {"lap": Laplacian(), "slope": GradientNormSquared(), "t": TimeDerivative()}
+
+    def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
+        return u.t + u.lap - u.slope
+
+
+class HJBLog(ControlFamily):
+    """The terminal cost g = μ₁ log((1 + |x|²)/2)."""
+
+    box: ClassVar[ParameterSpace] = Uniform(mu1=(0.5, 1.5))
+
+    @classmethod
+    def create(cls, dimension: int, key: Key, parameters: ParameterSpace | None = None) -> Self:
+        """The problem in `dimension` dimensions; nothing of it is random."""
+        return cls(domain=_domain(dimension), parameters=parameters or cls.box)
+
+    def constraint(self) -> Constraint:
+        mean = lambda s, t: s + 2.0 * (1.0 - t) * self.domain.dimension
+        limit = lambda s, t, mu: mu.mu1 * jnp.log((1.0 + mean(s, t)) / 2.0)
+        return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit)
+
+    def exact(self, x: Point, mu: Named) -> Scalar:
+        return hjb_log_value(jnp.sum(x[:-1] ** 2), 1.0 - x[-1], mu.mu1, self.domain.dimension)
+
+
+class HJBRosenbrock(ControlFamily):
+    """The terminal cost g = log((1 + μ₁ Σ a_i (x_i − x_{i+1})² + μ₂ Σ b_i x_{i+1}²)/2).
+
+    a_i and b_i are uniform on [0.5, 1.5], drawn once and saved with the problem; μ₁ and μ₂ scale the two sums.
+    """
+
+    first_weights: Vector
+    second_weights: Vector
+
+    box: ClassVar[ParameterSpace] = Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))
+
+    @classmethod
+    def create(cls, dimension: int, key: Key, parameters: ParameterSpace | None = None) -> Self:
+        """The problem in `dimension` dimensions, its weights drawn from the key."""
+        if dimension < 2:
+            raise InputError(f"HJBRosenbrock needs 2 dimensions or more, not {dimension}")
+        first, second = (
+            jax.random.uniform(child(key, purpose), (dimension - 1,), minval=0.5, maxval=1.5)
+            for purpose in (Purpose.SPACE, Purpose.VECTORS)
+        )
+        return cls(
+            domain=_domain(dimension),
+            parameters=parameters or cls.box,
+            first_weights=first,
+            second_weights=second,
+        )
+
+    @property
+    def norms(self) -> tuple[QuadraticForm, ...]:
+        """Σ a_i (x_i − x_{i+1})² and Σ b_i x_{i+1}²."""
+        a, b = self.first_weights, self.second_weights
+        steps = QuadraticForm(jnp.pad(a, (0, 1)) + jnp.pad(a, (1, 0)), -2.0 * a)
+        return steps, QuadraticForm(jnp.pad(b, (1, 0)))
+
+    def constraint(self) -> Constraint:
+        traces = [jnp.sum(norm.diagonal) for norm in self.norms]
+        mean = lambda s, t: [value + 2.0 * (1.0 - t) * trace for value, trace in zip(s, traces, strict=True)]
+
+        def limit(s: Vector, t: Scalar, mu: Named) -> Scalar:
+            first, second = mean(s, t)
+            return jnp.log((1.0 + mu.mu1 * first + mu.mu2 * second) / 2.0)
+
+        return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit, norms=self.norms)
+
+    def exact(self, x: Point, mu: Named) -> Scalar:
+        weights = mu.mu1 * self.first_weights, mu.mu2 * self.second_weights
+        return hjb_rosenbrock_value(x[:-1], 1.0 - x[-1], *weights)
+
+
+def _domain(dimension: int) -> TimeCylinder:
+    return TimeCylinder(WholeSpace(dimension), 1.0)  # pyright: ignore[reportArgumentType]

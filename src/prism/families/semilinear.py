@@ -1,0 +1,131 @@
+"""u_t = Δu + f(u; μ) from u(x, 0) = g(x), asked at the origin at t = T (paper, section 5.10).
+
+Let v_t = Δv with v = g at t = 0, known in closed form, and y = Φ(t, y₀) the solution of y' = f(y) with y = y₀ at t = 0.
+In many dimensions g(x + √(2t) Z) hardly varies, and u is nearly Φ(t, v): the large-d limit. What it leaves,
+
+    u = Φ(t, v) + w,      w_t = Δw + f(Φ + w; μ) − f(Φ; μ) + Φ_vv |∇v|²,      w = (t/T)² N,
+
+is all that is trained: Φ(t, v) solves the equation up to Φ_vv |∇v|², which begins with t and falls with d. Neither g
+nor v is differentiated twice, so a kink in g does no harm.
+"""
+
+import abc
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from prism.derivatives.operators import Laplacian, Operator, TimeDerivative
+from prism.derivatives.taylor import sum_of
+from prism.problem.constraints import Constraint, radial
+from prism.problem.domains import DiffusionPaths
+from prism.problem.family import Derivatives, Family
+from prism.problem.known import KnownValues
+from prism.problem.parameters import ParameterSpace, Uniform
+from prism.references.diffusion import diffused_inverse_quadratic
+from prism.references.flow import reaction_flow
+from prism.references.radial import radial_solutions
+from prism.shapes import Key, Named, Point, Scalar
+
+HORIZON = 0.3
+MEAN_NODES = 4
+"""Of the mean of f' between Φ and u."""
+FLOW_STEPS = 8
+"""Of Runge and Kutta's method for Φ."""
+
+
+class SemilinearFamily(Family):
+    """u_t = Δu + f(u; μ), 0 ≤ t ≤ T, whose diffused initial state v is known; asked at (0, T)."""
+
+    domain: DiffusionPaths
+    parameters: ParameterSpace
+
+    box: ClassVar[ParameterSpace] = Uniform(mu1=(0.8, 1.2), mu2=(0.8, 1.2))
+    """The parameters unless others are given: the paper's."""
+
+    @classmethod
+    def create(cls, dimension: int, key: Key, parameters: ParameterSpace | None = None) -> Self:
+        """The problem in `dimension` dimensions; nothing of it is random."""
+        return cls(domain=DiffusionPaths(dimension, HORIZON), parameters=parameters or cls.box)
+
+    @property
+    def terms(self) -> Mapping[str, Operator]:
+        return {"lap": Laplacian(), "t": TimeDerivative()}
+
+    @abc.abstractmethod
+    def reaction(self, u: Scalar, mu: Named) -> Scalar:
+        """f(u; μ)."""
+
+    @abc.abstractmethod
+    def diffused(self, x: Point) -> Scalar:
+        """v at (x, t)."""
+
+    @abc.abstractmethod
+    def diffused_and_slope(self, x: Point) -> tuple[Scalar, Scalar]:
+        """v and |∇v|² at (x, t)."""
+
+    def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
+        f = lambda value: self.reaction(value, mu)
+        v, slope = self.diffused_and_slope(x)
+        along = lambda start: reaction_flow(f, start, x[-1], FLOW_STEPS)
+        bend = lambda start: jax.jvp(
+            lambda y: jax.jvp(along, (y,), (jnp.ones_like(y),))[1], (start,), (jnp.ones_like(v),)
+        )
+        limit, (_, curvature) = along(v), bend(v)
+        return u.t - u.lap - difference(f, limit, u.value) - curvature * slope
+
+    def constraint(self) -> Constraint:
+        return radial(self.domain, factor=lambda s, t, mu: (t / HORIZON) ** 2)
+
+    def background(self, x: Point, mu: Named) -> Scalar:
+        """Φ(t, v), the large-d limit."""
+        return reaction_flow(lambda value: self.reaction(value, mu), self.diffused(x), x[-1], FLOW_STEPS)
+
+    def known_reaction(self, parameters: Float[np.ndarray, "n p"]) -> Callable[[Any], Any]:
+        """f for each of some parameters at once, in double precision."""
+        columns = self.parameters.named(np.asarray(parameters, np.float64).T)  # pyright: ignore[reportArgumentType]
+        return lambda u: self.reaction(u, columns)
+
+    def asked(self) -> Float[np.ndarray, "1 coordinates"]:
+        """(0, T)."""
+        point = np.zeros((1, self.domain.coordinates))
+        point[:, -1] = self.domain.horizon
+        return point
+
+
+class RadialSemilinearFamily(SemilinearFamily):
+    """The same from g = 5/(10 + 2|x|²): u is a function of |x|² and t."""
+
+    def diffused(self, x: Point) -> Scalar:
+        return self._at_norm(jnp.sum(x[:-1] ** 2), x[-1])
+
+    def diffused_and_slope(self, x: Point) -> tuple[Scalar, Scalar]:
+        """|∇v|² = 4s v_s²."""
+        s = jnp.sum(x[:-1] ** 2)
+        v, by_s = jax.value_and_grad(lambda norm: self._at_norm(norm, x[-1]))(s)
+        return v, 4.0 * s * by_s * by_s
+
+    def _at_norm(self, s: Scalar, t: Scalar) -> Scalar:
+        return diffused_inverse_quadratic(s, t, self.domain.dimension)
+
+    def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
+        """By the radial solver in one space dimension."""
+        with jax.enable_x64(True):
+            reaction = self.known_reaction(parameters)
+            found = radial_solutions(self.domain.dimension, initial_state, reaction, self.domain.horizon)
+        return KnownValues.at_one_point(self.asked(), found)
+
+
+def initial_state(s):
+    """g = 5/(10 + 2s), s = |x|²."""
+    return 5.0 / (10.0 + 2.0 * s)
+
+
+def difference(f: Callable[[Scalar], Scalar], y: Scalar, w: Scalar) -> Scalar:
+    """f(y + w) − f(y) = w ∫_0^1 f'(y + θw) dθ, to the last digit of a w that is small beside y."""
+    nodes, weights = np.polynomial.legendre.leggauss(MEAN_NODES)
+    slopes = [weight / 2 * jax.grad(f)(y + (1 + node) / 2 * w) for node, weight in zip(nodes, weights, strict=True)]
+    return w * sum_of(slopes)

@@ -1,0 +1,84 @@
+"""Equations in time that are written in norms: seen before training, and solved by a network of these and t alone.
+
+If the residual of every u(|x|², t) is itself a function of |x|², t and μ, and so is what the constraint prescribes, a
+network of |x|² and t loses nothing, whatever the dimension. A random network of that kind shows it: its residual does
+not change when the points are turned. A family may also name quadratic forms of its own (`Family.norms`).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from prism.derivatives.directions import Gradients
+from prism.derivatives.estimators import Gram
+from prism.networks.lifts.parts import Norm, Parts, Time
+from prism.networks.model import Architecture, Model
+from prism.numerics.compilation import RUNS_ONCE, on_cpu
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.objective.estimation import takes_gram
+from prism.objective.residuals import residual, span_width
+from prism.problem.family import Family
+from prism.problem.forms import QuadraticForm
+from prism.problem.structure import SAME, turned, widened
+from prism.problem.terms import draw_directions, place_at, sample_pair
+from prism.shapes import Key
+from prism.solving.settings import Settings, architecture_for
+
+POINTS = 4
+ROUNDING = 1e3 * SAME
+"""Relative change of the residual under a turn that is rounding."""
+
+
+def with_norms(
+    family: Family, settings: Settings, estimator_given: bool, tell: Callable[[str], None]
+) -> Settings | None:
+    """The settings with a network of norms and t, where the equation in time allows it; None elsewhere."""
+    if family.domain.time_horizon is None or not takes_gram(family):
+        return None
+    if family.norms:
+        tell(f"the family names {len(family.norms)} norms of its own: the lift is these and time")
+    elif is_radial(family, settings.seed):
+        tell("the equation depends on |x| and t alone: the lift is norm+time")
+    else:
+        return None
+    architecture = architecture_for(norm_lift(family), settings.architecture)
+    return replace(settings, architecture=architecture, estimator=settings.estimator if estimator_given else Gram())
+
+
+def norm_lift(family: Family) -> Parts:
+    """|x|², or the norms that a family names, and t."""
+    return Parts((*([norm_of(form) for form in family.norms] or [Norm()]), Time()))
+
+
+def norm_of(form: QuadraticForm) -> Norm:
+    """The part of a lift with one channel s(x)."""
+    numbers = lambda array: None if array is None else tuple(np.asarray(array, float).tolist())
+    return Norm(numbers(form.diagonal), numbers(form.neighbours))
+
+
+def is_radial(family: Family, seed: int) -> bool:
+    """Whether turning the points leaves the residual of a random network of |x|² and t as it is."""
+    if family.domain.dimension < 2:
+        return False
+    with jax.enable_x64(True):
+        compared = jax.jit(lambda key: _residuals(widened(family), key), compiler_options=on_cpu(RUNS_ONCE))
+        values, moved = (np.asarray(found) for found in compared(stream(seed, Purpose.CHECK)))
+    size = float(np.max(np.abs(values)))
+    return 0.0 < size < float("inf") and float(np.max(np.abs(moved - values))) < ROUNDING * size
+
+
+def _residuals(family: Family, key: Key) -> tuple[Float[Array, "points"], Float[Array, "points"]]:
+    """The residuals of a random network at some points, and at the same points turned."""
+    architecture = Architecture(Norm() + Time(), width=4, depth=2, generator_width=4, generator_depth=1)
+    model = Model.create(architecture, family.domain, family.parameters, child(key, Purpose.MODEL))
+    points, parameters = jax.vmap(lambda k: sample_pair(family, k))(items(child(key, Purpose.QUERIES), POINTS))
+    place = place_at(family, points[0], parameters[0], Gradients.unknown(points.shape[1], span_width(model, family)))
+    draws = draw_directions(family, Gram(), place, child(key, Purpose.DIRECTIONS))
+    both = jnp.stack([points, turned(points, family.domain.dimension, child(key, Purpose.ORIENTATION))])
+    at = lambda pair: residual(model, family, draws, *pair)
+    found = jax.lax.map(lambda xs: jax.lax.map(at, (xs, parameters)), both)
+    return found[0], found[1]
