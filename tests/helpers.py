@@ -29,13 +29,19 @@ from prism.derivatives.operators import (
 from prism.derivatives.taylor import Bump, Jet, Sigmoid, Sin, Softplus, Swish, Tanh, linear_jet, point_jet
 from prism.families import (
     AllenCahn,
+    AllenCahnTime,
     Convection,
     ConvectionDiffusion,
+    Heat,
+    HJBLog,
+    HJBRosenbrock,
     Poisson,
     Reaction,
     ReactionDiffusion,
     SineGordon,
     SineGordonBeta,
+    SineGordonTime,
+    SineGordonTimeBeta,
 )
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.lifts.blocks import BlockChannels
@@ -44,11 +50,12 @@ from prism.networks.lifts.norm import SquaredNorm
 from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites
 from prism.networks.lifts.quadratic import QuadraticForms
 from prism.networks.lifts.sites import SiteSums
+from prism.networks.lifts.time import Clock
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
 from prism.objective.residuals import network_derivatives, place_of
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
-from prism.problem.domains import AtTime, Ball, Cube, Domain, Sphere, TimeCylinder, WholeSpace
+from prism.problem.domains import AtTime, Ball, Cube, DiffusionPaths, Domain, Sphere, TimeCylinder, WholeSpace
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace, Uniform
 from prism.problem.terms import draw_directions
@@ -66,6 +73,7 @@ DOMAINS = {
     "space": WholeSpace(3, 0.5),
     "cylinder": TimeCylinder(Ball(4, 1.5), 2.0),
     "time": AtTime(TimeCylinder(Cube(3, -2.0, 1.0), 2.0), 0.25),
+    "paths": DiffusionPaths(3, 0.5),
 }
 
 TWO_BODY_FAMILIES = tuple(
@@ -77,6 +85,9 @@ EVOLUTION_FAMILIES = tuple(
     kind.create(D, KEY) for kind in (Convection, Reaction, ConvectionDiffusion, ReactionDiffusion)
 )
 FAMILIES = TWO_BODY_FAMILIES + EVOLUTION_FAMILIES
+"""Those that know their solution to rounding."""
+CONTROL_FAMILIES = (HJBLog.create(40, KEY), HJBRosenbrock.create(40, KEY))
+SEMILINEAR_FAMILIES = tuple(kind.create(D, KEY) for kind in (Heat, SineGordonTime, SineGordonTimeBeta, AllenCahnTime))
 
 MODULATIONS = {"film": FILM, "scale": SCALE, "shift": SHIFT, "concat": CONCAT, "none": NONE}
 
@@ -209,6 +220,8 @@ LIFTS: dict[str, Part | Parts] = {
     "affine": Dense(2) + Affine(1),
     "norm": Norm(),
     "weighted norm": Dense(1) + Norm((0.5, -1.0, 0.0, 2.0, 1.0, 0.0, -0.3)),
+    "form": Dense(1) + Norm((0.5, 1.0, 0.2, 2.0, 1.0, 0.7, 0.3), (0.3, -0.2, 0.1, 0.4, -0.5, 0.2)),
+    "logarithmic norm": Norm() + Norm(logarithmic=True),
     "sites": SITES,
     "bent sites": replace(SITES, window=3, channels=2, bent=True),
     "periodic sites": replace(SITES, shared=True, periodic=True),
@@ -280,7 +293,12 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
             case SquaredNorm(part=part):
                 space = x[: group.dimension]
                 weights = jnp.ones(group.dimension) if part.weights is None else jnp.asarray(part.weights)
-                bent.append((jnp.sum(weights * space**2)[None] - group.mean) / group.spread)
+                s = jnp.sum(weights * space**2)[None]
+                if part.neighbours is not None:
+                    s = s + jnp.sum(jnp.asarray(part.neighbours) * space[1:] * space[:-1])
+                bent.append(((jnp.log(group.smallest + s) if part.logarithmic else s) - group.mean) / group.spread)
+            case Clock():
+                bent.append((x[-1:] - group.horizon / 2) / (group.horizon / math.sqrt(12.0)))
             case BlockChannels(part=part):
                 rows = [group.pattern[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
                 bent.append(x @ jnp.stack([*rows, *group.weight[group.blocks :]]) + group.bias)

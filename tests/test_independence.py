@@ -12,10 +12,21 @@ from helpers import DOMAINS, EVOLUTION_FAMILIES, SITES, decomposed, linear, smal
 from ledger import LEAVES, ledger
 
 import prism
-from prism import Ball, Coordinates, Gaussian, Gram, Rademacher, Sampling, Slopes, Sphere
+from prism import (
+    Ball,
+    Coordinates,
+    Gaussian,
+    Gram,
+    Rademacher,
+    Sampling,
+    Slopes,
+    Sphere,
+    TimeCylinder,
+    WholeSpace,
+)
 from prism.derivatives.directions import Gradients, View
 from prism.derivatives.operators import Laplacian, WeightedTrace
-from prism.families import Convection, SineGordon, SineGordonBeta
+from prism.families import Convection, HJBLog, HJBRosenbrock, SineGordon, SineGordonBeta
 from prism.inversion.surrogate import typical_size
 from prism.networks.lifts.parts import Blocks
 from prism.networks.model import Architecture
@@ -33,6 +44,7 @@ from prism.solution.trust import calibrate
 from prism.solution.tuning import Tuning
 from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
+from prism.solving.symmetry import is_radial
 from prism.studies import estimators, inversion, trust, variance
 from prism.training.natural.linear_rows import linear_rows
 
@@ -127,6 +139,9 @@ PLACES: dict[str, Callable[[], object]] = {
     "the structure of an equation": lambda: find_structure(SineGordon.create(5, KEY)).pairs,
     "the structure of a long equation": lambda: find_structure(SineGordon.create(1_001, KEY)).pairs,
     "a family in time": lambda: Convection.create(4, KEY).direction,
+    "a family of control": lambda: HJBRosenbrock.create(4, KEY).norms,
+    "a network of norms": lambda: is_radial(HJBLog.create(4, KEY), 0),
+    "points along a diffusion": lambda: TimeCylinder(WholeSpace(4), 1.0).cover(KEY, jnp.ones(())),
     "a finished solution": judged,
     "the size of u": sizes_for_inversion,
     "studies of variance": of_studies,

@@ -1,6 +1,7 @@
 """The shapes that occur, named once; and a parameter μ under the names of its coordinates."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from jaxtyping import Array, Float, PRNGKeyArray
 from jaxtyping import Key as KeysOf
@@ -21,9 +22,9 @@ __all__ = ["Hidden", "Key", "Keys", "Matrices", "Named", "Parameter", "Point", "
 
 
 class Named:
-    """The coordinates of one μ under their names: `mu.mu1`."""
+    """The coordinates of one μ under their names, `mu.mu1`; or of many at once, an array under each name."""
 
-    def __init__(self, values: Mapping[str, Scalar]):
+    def __init__(self, values: Mapping[str, Any]):
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Scalar:

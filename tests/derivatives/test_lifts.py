@@ -24,9 +24,18 @@ from helpers import (
 
 from prism.derivatives.directions import Decomposition, Dense
 from prism.derivatives.estimators import Coordinates, Exact, Gram, Rademacher
-from prism.derivatives.operators import Directional, GradientNormSquared, Laplacian, Partial, WeightedTrace
-from prism.problem.constraints import HardConstraint
+from prism.derivatives.operators import (
+    Directional,
+    GradientNormSquared,
+    Laplacian,
+    Partial,
+    TimeDerivative,
+    WeightedTrace,
+)
+from prism.networks.lifts.parts import Norm, Time
+from prism.problem.constraints import HardConstraint, radial
 from prism.problem.domains import Ball, TimeCylinder
+from prism.problem.forms import QuadraticForm, squared_norm
 
 BALL, CYLINDER = Ball(WIDER, 1.2), TimeCylinder(Ball(WIDER), 2.0)
 OPERATORS = [
@@ -110,6 +119,56 @@ def test_derivatives_in_time_under_a_constraint_of_ones_own(lift):
 def test_gram_is_exact_where_the_network_is_the_solution(lift):
     """In time, which its directions leave out."""
     compare(lift, CYLINDER, [(Gram(), family_of(on(CYLINDER, Gram()), FreeTerms))], free_formula)
+
+
+WITH_TIME = {
+    "norms and time": Norm() + Norm(logarithmic=True) + Time(),
+    "form and time": LIFTS["form"] + Time(),
+    "sites and time": LIFTS["exchangeable sites"] + Time(),
+}
+
+
+FORM = Norm(tuple(np.linspace(0.5, 2.0, WIDER).tolist()), tuple(np.linspace(-0.3, 0.4, WIDER - 1).tolist()))
+
+
+def norms() -> list[QuadraticForm]:
+    """Those of the constraint."""
+    return [QuadraticForm(jnp.asarray(FORM.weights), jnp.asarray(FORM.neighbours)), squared_norm(WIDER)]
+
+
+class NormTerms(Terms):
+    """The same operators where norms and time make the constraint."""
+
+    def constraint(self):
+        return radial(self.domain, norm_factor, norm_offset, norms())
+
+
+def norm_factor(s, t, mu):
+    return t * (2.0 + jnp.sin(mu.mu1 * s[1] - t))
+
+
+def norm_offset(s, t, mu):
+    return jnp.exp(-mu.mu2 * s[0] / 3.0) * jnp.cos(t + s[1])
+
+
+def norm_formula(model, family):
+    """u(x; μ) written out under that constraint."""
+
+    def u(x, mu):
+        named, s = family.parameters.named(mu), jnp.stack([form(x) for form in norms()])
+        return norm_factor(s, x[-1], named) * network_formula(model, x, mu) + norm_offset(s, x[-1], named)
+
+    return u
+
+
+@pytest.mark.parametrize("lift", WITH_TIME.values(), ids=WITH_TIME)
+def test_time_passes_beside_the_directions_of_space(lift):
+    """Δu, |∇u|² and u_t together, where norms and time make lift or constraint: along all coordinates, and in the span
+    of the lift, whose random direction takes no part where the forms of the constraint are among its channels."""
+    terms = {"lap": Laplacian(), "slope": GradientNormSquared(), "t": TimeDerivative()}
+    compare(lift, CYLINDER, [(Exact(), NormTerms(CYLINDER, terms))], norm_formula)
+    compare(lift, CYLINDER, [(Gram(), FreeTerms(CYLINDER, terms))], free_formula)
+    compare(FORM + Norm() + Time(), CYLINDER, [(Gram(), NormTerms(CYLINDER, terms))], norm_formula)
 
 
 def check_slopes(lift) -> None:

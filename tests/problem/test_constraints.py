@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import pytest
 from helpers import KEY, D, Terms, close, taylor_coefficients
 
-from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, vanishing
+from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, radial, vanishing
 from prism.derivatives.directions import Dense, Sparse
 from prism.derivatives.taylor import Jet, collapse
 from prism.problem.constraints import VanishingOnSphere
+from prism.problem.forms import QuadraticForm, squared_norm
 
 RADIUS = 1.3
 X = 0.4 * jax.random.normal(KEY, (D,))
@@ -63,6 +64,29 @@ def test_constrained_jets_are_those_of_the_product(directions):
             jet = found[order, collapsed]
             assert (jet.order, jet.top is not None) == (order, collapsed)
             jax.tree.map(functools.partial(close, name=f"{name}, order {order}"), jet, expected[order, collapsed])
+
+
+@pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
+@pytest.mark.parametrize("forms", [0, 2], ids=["|x|²", "forms"])
+def test_functions_of_norms_and_time_are_differentiated_in_closed_form(directions, forms):
+    """The last coordinate is time: to order 4, whole and collapsed."""
+    cylinder = TimeCylinder(Ball(D - 1))
+    norms = [QuadraticForm(jnp.linspace(1.0, 2.0, D - 1), jnp.linspace(-0.4, 0.5, D - 2)), squared_norm(D - 1)][:forms]
+    at = lambda x: jnp.stack([norm(x) for norm in norms]) if forms else jnp.sum(x[:-1] ** 2)
+    factor = lambda s, t, mu: t * jnp.cos(mu.mu1 * jnp.sum(s) + t)
+    shift = lambda s, t, mu: jnp.exp(-jnp.sum(s) * t) + mu.mu2 * t
+    constraint = radial(cylinder, factor, shift, norms)
+    assert constraint.radial == (not forms)
+
+    @jax.jit
+    def pairs():
+        u = lambda x: factor(at(x), x[-1], MU) * network(x) + shift(at(x), x[-1], MU)
+        inner = jets_of(network, directions)
+        return {k: constraint.apply(jet, X, MU, directions) for k, jet in inner.items()}, jets_of(u, directions)
+
+    found, expected = pairs()
+    for order, jet in found.items():
+        jax.tree.map(functools.partial(close, name=f"order {order}"), jet, expected[order])
 
 
 @pytest.mark.parametrize("constraint", [VanishingOnSphere(RADIUS), HardConstraint(sphere)], ids=["closed", "own"])

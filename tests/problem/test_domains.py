@@ -7,7 +7,7 @@ import pytest
 from helpers import DOMAINS, KEY, close, samples, uniform_distance
 from jax.scipy.special import ndtr
 
-from prism import AtTime, Ball, Cube, InputError, Sphere, TimeCylinder, WholeSpace
+from prism import AtTime, Ball, Cube, DiffusionPaths, InputError, Sphere, TimeCylinder, WholeSpace
 
 COUNT = 4000
 every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
@@ -22,7 +22,7 @@ def test_points_have_the_coordinates_that_are_said(domain, wide):
     assert points.shape == (COUNT, domain.coordinates)
     assert jnp.all(jnp.isfinite(points))
     assert len(np.unique(points, axis=0)) == COUNT
-    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder | AtTime)
+    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder | AtTime | DiffusionPaths)
 
 
 @pytest.mark.parametrize("domain", [Ball(4, 1.5), Ball(1), Ball(50, 0.3)], ids=str)
@@ -89,7 +89,7 @@ def test_only_a_ball_and_a_cylinder_say_so():
     radii = {name: domain.ball_radius for name, domain in DOMAINS.items() if domain.ball_radius is not None}
     assert radii == {"ball": 1.5, "line": 1.0}
     horizons = {name: domain.time_horizon for name, domain in DOMAINS.items() if domain.time_horizon is not None}
-    assert horizons == {"cylinder": 2.0}
+    assert horizons == {"cylinder": 2.0, "paths": 0.5}
 
 
 @pytest.mark.parametrize("kind", [Ball, Sphere, Cube, WholeSpace])
@@ -119,3 +119,43 @@ def test_sizes_are_positive_and_finite(build, name, size):
 def test_different_keys_give_different_points():
     first, second = jax.random.split(KEY)
     assert not np.any(np.asarray(Ball(3).sample(first)) == np.asarray(Ball(3).sample(second)))
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(None, 0.5), (0.0, 0.0), (0.2, 0.2)])
+def test_paths_lead_to_what_is_asked(asked, expected):
+    """x/√(2|t − t₀|) is standard normal, whatever t."""
+    domain = DiffusionPaths(4, 0.5, asked)
+    points = np.asarray(samples(domain, COUNT), float)
+    assert uniform_distance(points[:, -1] / 0.5) < 1.95
+    standard = points[:, :-1] / np.sqrt(2.0 * np.abs(points[:, -1:] - expected))
+    for column in standard.T:
+        assert uniform_distance(ndtr(column)) < 1.95
+    norms = np.sum(points[:, :-1] ** 2, axis=1)
+    # Means of 4,000 numbers of relative deviation 1 are known to 1.6 %, their deviations to about 5 %; 4 of those.
+    assert abs(norms.mean() / (4 * domain.spread**2) - 1.0) < 0.07
+    assert abs(norms.std() / norms.mean() / domain.norm_spread - 1.0) < 0.2
+
+
+def covered(domain, kappa: float):
+    return np.asarray(jax.vmap(lambda key: domain.cover(key, jnp.asarray(kappa)))(jax.random.split(KEY, COUNT)))
+
+
+def test_points_to_train_on_reach_the_origin():
+    """Every second one is drawn inwards: |x|/√d of 400 coordinates is a factor uniform on (0, 1), or 1 ± 0.035."""
+    radius = np.linalg.norm(covered(WholeSpace(400), 0.0), axis=1) / 20.0
+    inwards = radius[radius < 0.85]
+    assert abs(len(inwards) / COUNT - 0.5 * 0.85) < 4 * 0.5 / np.sqrt(COUNT)
+    assert uniform_distance(inwards / 0.85) < 1.95
+    assert np.all(np.linalg.norm(covered(WholeSpace(400, inwards=0.0), 0.0), axis=1) > 0.8 * 20.0)
+
+
+@pytest.mark.parametrize(("kappa", "left"), [(0.7, lambda t: 2.0 - t), (-0.7, lambda t: t), (0.0, lambda t: 0.0 * t)])
+def test_points_to_train_on_wander_as_the_equation_diffuses(kappa, left):
+    """E |x|²/d = 1 + 2|κ| left E[part³], part uniform, without any drawn inwards."""
+    points = covered(TimeCylinder(WholeSpace(400, inwards=0.0), 2.0), kappa)
+    t, norms = points[:, -1], np.sum(points[:, :-1] ** 2, axis=1) / 400.0
+    expected = 1.0 + 2.0 * abs(kappa) * left(t) / 4.0
+    assert uniform_distance(t / 2.0) < 1.95
+    error = norms - expected
+    assert abs(error.mean()) < 4 * error.std() / np.sqrt(COUNT) + 1e-12
+    assert np.all(norms < 1.3 * (1.0 + 2.0 * abs(kappa) * left(t)))

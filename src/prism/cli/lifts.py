@@ -39,7 +39,7 @@ NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "sites": (Sites, ("window",)),
 }
 """Each part's name, and what the numbers behind it are."""
-FLAGS = ("shared", "periodic", "bent")
+FLAGS = ("shared", "periodic", "bent", "logarithmic")
 FOUND = "found"
 FLOATS = ("bias", "clocks")
 INTEGERS = ("features", "channels", "hidden")

@@ -46,11 +46,6 @@ class Directions(eqx.Module):
         return None
 
     @property
-    def spans_space(self) -> bool:
-        """Whether with their weights they stand for the whole space, some of them at random."""
-        return False
-
-    @property
     def stretched(self) -> bool:
         """Whether what they span is the image of the space under a matrix, and not the space itself."""
         return False
@@ -199,10 +194,6 @@ class Spanned(Directions):
             return jnp.moveaxis(self.stretch[places], 2, 0)
         units = jnp.eye(places.shape[1], dtype=self.y.dtype)[:, None]
         return units if self.stretch is None else units * self.stretch[places][None]
-
-    @property
-    def spans_space(self) -> bool:
-        return True
 
     @property
     def stretched(self) -> bool:

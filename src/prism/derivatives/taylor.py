@@ -271,6 +271,16 @@ class Bump(Activation):
         return (-(z * y[0]),)
 
 
+class Log(Activation):
+    """(log z, 1/z)' = (1/z, −1/z²), for z > 0; of norms, and no activation of a network."""
+
+    def start(self, z: Values) -> tuple[Values, ...]:
+        return jnp.log(z), 1.0 / z
+
+    def derivative(self, y: tuple[Series, ...], z: Series) -> tuple[Series, ...]:
+        return y[1], -(y[1] * y[1])
+
+
 ACTIVATIONS: dict[str, type[Activation]] = {
     kind.__name__.lower(): kind for kind in (Tanh, Sin, Sigmoid, Softplus, Swish, Bump)
 }

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from prism.families.semilinear import SemilinearFamily
+from prism.families.semilinear import SemilinearFamily, Values
 from prism.numerics.keys import Purpose, stream
 from prism.problem.known import KnownValues
 from prism.references.diffusion import diffused_arctan_of_maximum
@@ -24,7 +24,7 @@ class AllenCahnTime(SemilinearFamily):
     The initial state enters as smoothed by the heat kernel, in closed form; its kinks are never differentiated.
     """
 
-    def reaction(self, u: Scalar, mu: Named) -> Scalar:
+    def reaction(self, u: Values, mu: Named) -> Values:
         return mu.mu1 * u - mu.mu2 * u**3
 
     def diffused(self, x: Point) -> Scalar:

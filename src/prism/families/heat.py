@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from prism.families.semilinear import RadialSemilinearFamily
+from prism.families.semilinear import RadialSemilinearFamily, Values
 from prism.problem.parameters import ParameterSpace, Uniform
-from prism.shapes import Named, Scalar
+from prism.shapes import Named
 
 
 class Heat(RadialSemilinearFamily):
@@ -12,5 +12,5 @@ class Heat(RadialSemilinearFamily):
 
     box: ClassVar[ParameterSpace] = Uniform(mu1=(0.8, 1.2))
 
-    def reaction(self, u: Scalar, mu: Named) -> Scalar:
+    def reaction(self, u: Values, mu: Named) -> Values:
         return mu.mu1 * (1.0 - u * u) / (1.0 + u * u)

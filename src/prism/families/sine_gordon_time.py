@@ -4,15 +4,15 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from prism.families.semilinear import RadialSemilinearFamily
+from prism.families.semilinear import RadialSemilinearFamily, Values
 from prism.problem.parameters import LogUniform, ParameterSpace
-from prism.shapes import Named, Scalar
+from prism.shapes import Named
 
 
 class SineGordonTime(RadialSemilinearFamily):
     """u_t = Δu + μ₁ sin(μ₂u), u(x, 0) = 5/(10 + 2|x|²), asked at (0, 0.3)."""
 
-    def reaction(self, u: Scalar, mu: Named) -> Scalar:
+    def reaction(self, u: Values, mu: Named) -> Values:
         return mu.mu1 * jnp.sin(mu.mu2 * u)
 
 
@@ -24,5 +24,5 @@ class SineGordonTimeBeta(RadialSemilinearFamily):
 
     box: ClassVar[ParameterSpace] = LogUniform(beta=(0.1, 10.0))
 
-    def reaction(self, u: Scalar, mu: Named) -> Scalar:
+    def reaction(self, u: Values, mu: Named) -> Values:
         return mu.beta * jnp.sin(u)

@@ -117,10 +117,10 @@ class NormConstraint(Constraint):
 class _Path(eqx.Module):
     """y along directions: its value, first and second coefficients, or the weighted sum of the second ones."""
 
-    value: Vector
+    value: Float[Array, "y"]
     first: Float[Array, "n y"] | None
     second: Float[Array, "n y"] | None
-    traced: Vector | None
+    traced: Float[Array, "y"] | None
 
 
 def _norm_jet(field: Callable[[Vector], Scalar], path: _Path, like: Jet) -> Jet:

@@ -222,11 +222,11 @@ class TimeCylinder(Domain):
         return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
 
     def cover(self, key: Key, diffusivity: Scalar) -> Point:
-        """(x, t) where the diffusion may have carried a point of the space that is asked for at another time: as far as
-        a uniform part of the time that is left until then."""
+        """(x, t) where the diffusion may have carried a point of the space that is asked for at another time: for any
+        part of the time that is left until then, short ones more often."""
         space, time = children(key, Purpose.SPACE, Purpose.TIME)
         t, part = self.horizon * jax.random.uniform(time), jax.random.uniform(child(time, Purpose.ROW))
-        left = part * jnp.where(diffusivity > 0, self.horizon - t, t)
+        left = part**3 * jnp.where(diffusivity > 0, self.horizon - t, t)
         return jnp.append(self.space.wandered(space, 2.0 * jnp.abs(diffusivity) * left), t)
 
 

@@ -44,9 +44,14 @@ class QuadraticForm(eqx.Module):
 
     def trace(self, directions: Directions, weights: Vector, coordinates: int) -> Scalar:
         """Σ_j w_j s(v_j); of directions that stand for the whole space no random one takes part."""
-        if self.neighbours is None or (directions.spans_space and not directions.stretched):
+        if self.neighbours is None:
             return directions.weighted_trace(weights, self._padded(coordinates))
-        return jnp.sum(weights * self.seconds(directions, coordinates))
+        first = jnp.arange(self.dimension - 1)
+        local = directions.local(jnp.stack([first, first + 1], axis=1))
+        if local is None:
+            return jnp.sum(weights * self.seconds(directions, coordinates))
+        products = jnp.sum(self.neighbours * jnp.sum(local[..., 0] * local[..., 1], axis=0))
+        return directions.weighted_trace(weights, self._padded(coordinates)) + products
 
     def _padded(self, coordinates: int) -> Point:
         return jnp.pad(self.diagonal, (0, coordinates - self.dimension))

@@ -50,8 +50,9 @@ def with_norms(
 
 
 def norm_lift(family: Family) -> Parts:
-    """|x|², or the norms that a family names, and t."""
-    return Parts((*([norm_of(form) for form in family.norms] or [Norm()]), Time()))
+    """|x|², also on a logarithmic scale, or the norms that a family names, and t."""
+    norms = [norm_of(form) for form in family.norms] or [Norm(), Norm(logarithmic=True)]
+    return Parts((*norms, Time()))
 
 
 def norm_of(form: QuadraticForm) -> Norm:

@@ -1,5 +1,6 @@
 """|x|² and its kin, quadratic forms s of a problem, in closed form:  s(x + t v) = s(x) + t v·∇s + t² s(v)."""
 
+import math
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from prism.derivatives.taylor import Jet, Log
 from prism.errors import InputError
 from prism.networks.lifts.groups import Along, Coefficients, Group, of_polynomial
 from prism.networks.lifts.parts import Norm
@@ -17,12 +19,15 @@ from prism.shapes import Hidden, Point
 
 
 class SquaredNorm(Group):
-    """z = (s(x) − mean) / spread,  s(x) = Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}  over the space coordinates."""
+    """z = (s(x) − mean) / spread,  s(x) = Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}  over the space coordinates; or the same
+    of log(ε + s)."""
 
     part: Norm = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     mean: float = eqx.field(static=True)
     spread: float = eqx.field(static=True)
+    smallest: float = eqx.field(static=True)
+    """ε of a logarithmic channel."""
 
     @staticmethod
     def create(part: Norm, domain: Domain) -> "SquaredNorm":
@@ -35,7 +40,10 @@ class SquaredNorm(Group):
         pairs = 0.0 if neighbours is None else neighbours.sum()
         mean = (low + high) ** 2 / 4 * (weights.sum() + pairs) + domain.spread**2 * weights.sum()
         spread = domain.norm_spread * domain.spread**2 * np.abs(weights).sum()
-        return SquaredNorm(part, domain.dimension, float(mean), float(spread))
+        smallest = float(spread / domain.norm_spread / domain.dimension)
+        if part.logarithmic:
+            mean, spread = math.log(smallest + abs(mean)), math.log(1.0 + domain.dimension) / 12.0**0.5
+        return SquaredNorm(part, domain.dimension, float(mean), float(spread), smallest)
 
     @property
     def channels(self) -> int:
@@ -57,20 +65,31 @@ class SquaredNorm(Group):
         return QuadraticForm(diagonal, None if neighbours is None else jnp.asarray(np.asarray(neighbours), float))
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
-        return (self.form(x)[None] - self.mean) / self.spread
+        s = self.form(x)[None]
+        return ((jnp.log(self.smallest + s) if self.part.logarithmic else s) - self.mean) / self.spread
 
     def along(self, x: Point, modulations: Sequence[Modulation], along: Along) -> Coefficients:
         directions, form, coordinates = along.decomposition.directions, self.form, x.shape[0]
-        first = form.firsts(x, directions)[:, None] / self.spread
+        first = form.firsts(x, directions)[:, None]
         if along.order == 1:
-            return of_polynomial(along, first)
+            return self._coefficients(x, of_polynomial(along, first), along)
         if along.has_top and along.order == 2:
-            second = form.trace(directions, along.decomposition.weights, coordinates) / self.spread
-            return Coefficients((first,), second[None])
-        return of_polynomial(along, first, form.seconds(directions, coordinates)[:, None] / self.spread)
+            second = form.trace(directions, along.decomposition.weights, coordinates)
+            return self._coefficients(x, Coefficients((first,), second[None]), along)
+        seconds = form.seconds(directions, coordinates)[:, None]
+        return self._coefficients(x, of_polynomial(along, first, seconds), along)
+
+    def _coefficients(self, x: Point, of_form: Coefficients, along: Along) -> Coefficients:
+        """Those of z from those of s."""
+        jet = Jet(self.form(x)[None], of_form.lower, of_form.top, along.decomposition.weights)
+        if self.part.logarithmic:
+            jet = Log().push(jet.shift(jnp.asarray([self.smallest])))
+        jet = jet.map_linear(lambda value: value / self.spread)
+        return Coefficients(jet.lower, jet.top)
 
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
-        return self.form.gradient(x)[:, None] / self.spread
+        slope = 1.0 / (self.smallest + self.form(x)) if self.part.logarithmic else 1.0
+        return slope * self.form.gradient(x)[:, None] / self.spread
 
 
 def _checked(name: str, numbers: tuple[float, ...] | None, count: int) -> Float[np.ndarray, "count"] | None:

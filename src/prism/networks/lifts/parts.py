@@ -118,10 +118,12 @@ class Blocks(Part):
 class Norm(Part):
     """One channel Σ_i w_i x_i², in units of its spread over the domain; w_i = 1 unless `weights` are given, one for
     each space coordinate (0 leaves a coordinate out). With `neighbours`, one less than coordinates, it is the quadratic
-    form Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}."""
+    form Σ_i w_i x_i² + Σ_i c_i x_i x_{i+1}. Where `logarithmic` the channel is log(ε + s), ε what one coordinate makes
+    of s: it tells small norms apart that are all the same beside the norm of a typical point."""
 
     weights: tuple[float, ...] | None = None
     neighbours: tuple[float, ...] | None = None
+    logarithmic: bool = False
 
 
 @dataclass(frozen=True)
