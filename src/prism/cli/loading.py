@@ -6,6 +6,7 @@ from pathlib import Path
 from prism.cli.configuration import resumed_options
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
+from prism.problem.parameters import ParameterSpace
 from prism.solution.artifacts import Stored, read
 from prism.solution.solution import Solution
 
@@ -32,6 +33,11 @@ def solution_of(stored: Stored, path: Path | str) -> Solution:
 
 
 def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:
+    """The μ to ask a solution at."""
+    return parse_values(given, solution.family.parameters)
+
+
+def parse_values(given: list[str], parameters: ParameterSpace) -> dict[str, float]:
     """`mu1=0.7 mu2=1.2`, every parameter once."""
     values = {}
     for text in given:
@@ -42,5 +48,5 @@ def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:
             raise InputError(f"malformed --mu {text!r}; write NAME=VALUE, such as mu1=0.7") from None
         if not math.isfinite(values[name]):
             raise InputError(f"malformed --mu {text!r}; write NAME=VALUE with a finite number, such as mu1=0.7")
-    solution.family.parameters.array(**values)
+    parameters.array(**values)
     return values

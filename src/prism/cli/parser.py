@@ -20,6 +20,11 @@ STRUCTURE_EXAMPLE = """example:
   prism structure sine-gordon --dim 200 --scaled --pairs random --out runs/structure
   finds the pairs of coordinates that interact in the source, draws them, and names the lift to solve it with.
 """
+REFERENCE_EXAMPLE = """example:
+  prism reference heat --dim 10000 --mu mu1=1 --at x=0,t=0.3
+  u at the origin at t = 0.3, from an independent computation, with its uncertainty. x=0 is the origin, x=0.1 the point
+  whose coordinates are all 0.1, x=FILE a point from a .csv or .npy file.
+"""
 DEMO_EXAMPLE = """example:
   prism demo --out runs/demo
 """
@@ -75,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_solve(commands)
     _add_structure(commands)
+    _add_reference(commands)
     purpose = "a first solution with pictures, in about a minute"
     demo = _command(commands, "demo", purpose, DEMO_EXAMPLE, "demo", places.for_demo)
     _add_output(demo, "DIR", "where to (default runs/demo); an earlier run there is replaced", force=None)
@@ -189,6 +195,17 @@ def _add_structure(commands) -> None:
     _add_problem(structure)
     structure.add_argument("--seed", type=int, metavar="S", help="of problem and points (default 0)")
     _add_output(structure, "DIR", "where to (default runs/structure-FAMILY-D)", force="replace an earlier one in --out")
+
+
+def _add_reference(commands) -> None:
+    purpose = "the solution at one point without a network, with its uncertainty"
+    reference = _command(commands, "reference", purpose, REFERENCE_EXAMPLE, "reference")
+    reference.add_argument("family", metavar="FAMILY", help="see `prism list`")
+    _add_problem(reference)
+    reference.add_argument("--seed", type=int, metavar="S", help="of the problem (default 0)")
+    reference.add_argument("--mu", nargs="+", metavar="NAME=VALUE", required=True, help="every parameter once")
+    reference.add_argument("--at", metavar="POINT", required=True, help="x=0,t=0.3")
+    _add_json(reference)
 
 
 def _add_solve(commands) -> None:

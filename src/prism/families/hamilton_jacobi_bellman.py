@@ -12,6 +12,8 @@ from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
 
 from prism.derivatives.operators import GradientNormSquared, Laplacian, Operator, TimeDerivative
 from prism.errors import InputError
@@ -22,6 +24,8 @@ from prism.problem.family import Derivatives, Family
 from prism.problem.forms import QuadraticForm
 from prism.problem.parameters import ParameterSpace, Uniform
 from prism.references.cole_hopf import hjb_log_value, hjb_rosenbrock_value
+from prism.references.cole_hopf_quadrature import hjb_log, hjb_rosenbrock
+from prism.references.reference import Reference
 from prism.shapes import Key, Named, Point, Scalar, Vector
 
 
@@ -59,6 +63,9 @@ class HJBLog(ControlFamily):
 
     def exact(self, x: Point, mu: Named) -> Scalar:
         return hjb_log_value(jnp.sum(x[:-1] ** 2), 1.0 - x[-1], mu.mu1, self.domain.dimension)
+
+    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
+        return hjb_log(float(np.sum(x[:-1] ** 2)), 1.0 - float(x[-1]), mu["mu1"], self.domain.dimension)
 
 
 class HJBRosenbrock(ControlFamily):
@@ -108,6 +115,10 @@ class HJBRosenbrock(ControlFamily):
     def exact(self, x: Point, mu: Named) -> Scalar:
         weights = mu.mu1 * self.first_weights, mu.mu2 * self.second_weights
         return hjb_rosenbrock_value(x[:-1], 1.0 - x[-1], *weights)
+
+    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
+        first, second = (np.asarray(weights, np.float64) for weights in (self.first_weights, self.second_weights))
+        return hjb_rosenbrock(x[:-1], 1.0 - float(x[-1]), mu["mu1"] * first, mu["mu2"] * second)
 
 
 def _domain(dimension: int) -> TimeCylinder:

@@ -28,6 +28,7 @@ from prism.problem.parameters import ParameterSpace, Uniform
 from prism.references.diffusion import diffused_inverse_quadratic
 from prism.references.flow import reaction_flow
 from prism.references.radial import radial_solutions
+from prism.references.reference import Reference
 from prism.shapes import Key, Named, Point, Scalar
 
 Values = Any
@@ -115,11 +116,16 @@ class RadialSemilinearFamily(SemilinearFamily):
         return diffused_inverse_quadratic(s, t, self.domain.dimension)
 
     def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
+        return KnownValues.at_one_point(self.asked(), self._references(self.asked()[0], parameters))
+
+    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
+        return self._references(x, np.asarray([[mu[name] for name in self.parameters.names]]))[0]
+
+    def _references(self, x: np.ndarray, parameters: np.ndarray) -> list[Reference]:
         """By the radial solver in one space dimension."""
+        s, t = float(np.sum(np.asarray(x[:-1], np.float64) ** 2)), float(x[-1])
         with jax.enable_x64(True):
-            reaction = self.known_reaction(parameters)
-            found = radial_solutions(self.domain.dimension, initial_state, reaction, self.domain.horizon)
-        return KnownValues.at_one_point(self.asked(), found)
+            return radial_solutions(self.domain.dimension, initial_state, self.known_reaction(parameters), t, s)
 
 
 def initial_state(s):

@@ -18,6 +18,7 @@ from prism.problem.forms import QuadraticForm
 from prism.problem.known import KnownValues
 from prism.problem.optional import optional, provides
 from prism.problem.parameters import ParameterSpace
+from prism.references.reference import Reference
 from prism.shapes import Named, Point, Scalar
 
 
@@ -65,6 +66,11 @@ class Family(eqx.Module):
     def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
         """The solution at some points for each of these parameters, where it is known there alone."""
         raise InputError(f"{type(self).__name__} has no known values; define known_values(self, parameters)")
+
+    @optional
+    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
+        """The solution at one point with an uncertainty, computed without a network in double precision."""
+        raise InputError(f"{type(self).__name__} has no reference; define reference(self, x, mu)")
 
     @optional
     def affine(self, x: Point, mu: Named) -> Scalar:

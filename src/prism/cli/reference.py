@@ -1,0 +1,86 @@
+"""`prism reference`: the solution of a family at one point, computed without a network, with its uncertainty."""
+
+import argparse
+import math
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from prism.cli.configuration import given_options
+from prism.cli.loading import parse_values
+from prism.cli.options import SolveOptions
+from prism.cli.predict import read_points
+from prism.cli.speech import answer
+from prism.errors import InputError
+from prism.problem.family import Family
+from prism.problem.optional import provides
+from prism.problem.structure import widened
+from prism.references.reference import Reference
+
+ROUNDING = 1e-12
+"""Of a closed form in double precision, relative."""
+
+
+def run(options: argparse.Namespace, _: None) -> int:
+    given = given_options(options)
+    if "dim" not in given:
+        raise InputError("no dim given; such as --dim 100")
+    chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]
+    family = chosen.build_family()
+    mu = parse_values(options.mu, family.parameters)
+    x = parse_point(options.at, family)
+    found = reference_at(family, x, mu)
+    report = {
+        "family": chosen.family,
+        "dim": chosen.dim,
+        "mu": mu,
+        "at": options.at,
+        "value": found.value,
+        "uncertainty": found.uncertainty,
+        "method": found.method,
+    }
+    answer(report, [f"{found.value:.12g} ± {found.uncertainty:.1g}   {found.method}"], options.json)
+    return 0
+
+
+def reference_at(family: Family, x: np.ndarray, mu: dict[str, float]) -> Reference:
+    """The family's reference, or its closed form."""
+    if provides(family, "reference"):
+        return family.reference(x, mu)
+    if not family.has_exact:
+        raise InputError(f"{type(family).__name__} has neither a reference nor an exact solution")
+    with jax.enable_x64(True):
+        wide = widened(family)
+        value = float(wide.exact(jnp.asarray(x, jnp.float64), wide.parameters.named(wide.parameters.array(**mu))))
+    return Reference(value, ROUNDING * abs(value), "closed form")
+
+
+def parse_point(text: str, family: Family) -> np.ndarray:
+    """`x=0,t=0.3`: every space coordinate the same number, or x=FILE with one row of them; t where there is time."""
+    sides: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        sides[name] = value
+    wanted = ["x"] if family.domain.time_horizon is None else ["x", "t"]
+    if sorted(sides) != sorted(wanted):
+        example = ",".join(f"{name}=0" for name in wanted)
+        raise InputError(f"malformed --at {text!r}; give {' and '.join(wanted)}, such as --at {example}")
+    dimension = family.domain.dimension
+    space = _number(sides["x"])
+    point = np.full(dimension, space) if space is not None else read_points(Path(sides["x"]), dimension)[0]
+    if "t" not in sides:
+        return point
+    time, horizon = _number(sides["t"]), family.domain.time_horizon or 0.0
+    if time is None or not 0.0 <= time <= horizon:
+        raise InputError(f"--at {text}: t is {sides['t']}; give a time from 0 to {horizon:g}")
+    return np.append(point, time)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
