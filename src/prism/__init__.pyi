@@ -75,6 +75,7 @@ from .networks.lifts.parts import (
 from .networks.model import Architecture as Architecture
 from .objective.batches import Sampling as Sampling
 from .objective.rows import Slopes as Slopes
+from .objective.worst_case import WorstCase as WorstCase
 from .training.optimisers import (
     Adam as Adam,
     Optimiser as Optimiser,

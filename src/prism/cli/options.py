@@ -27,6 +27,7 @@ from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
+from prism.objective.worst_case import WorstCase
 from prism.solving.settings import Settings, architecture_for, default_optimiser
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
@@ -50,6 +51,7 @@ class SolveOptions:
     estimator: str | None = None
     loss: str = "shared"
     slopes: str = "off"
+    worst_case: int | None = None
     optimiser: str = "spring"
     rate: float | None = None
     damping: float | None = None
@@ -75,7 +77,7 @@ class SolveOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise InputError(f"{option(name)} {value} is too small or too large; give a positive number")
-        for name in ("points", "params", "steps"):
+        for name in ("points", "params", "steps", "worst_case"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{option(name)} {value} does nothing; give 1 or more")
@@ -124,6 +126,7 @@ class SolveOptions:
             sampling=self._sampling(default.sampling.points),
             independent=lookup("loss", LOSSES, self.loss),
             slopes=slopes,
+            worst_case=None if self.worst_case is None else WorstCase(self.worst_case),
             seed=self.seed,
             checkpoint_seconds=self.checkpoint_seconds,
         )

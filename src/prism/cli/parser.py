@@ -221,6 +221,9 @@ def _add_solve(commands) -> None:
     method.add_argument(
         "--slopes", metavar="S", help="∇ₓr in the loss: off (default), N random directions, or whole (adam alone)"
     )
+    method.add_argument(
+        "--worst-case", type=int, metavar="STEPS", help="steps that points climb on the residual before each step"
+    )
     method.add_argument("--optimiser", metavar="O", help="spring (default: natural gradient) or adam")
     method.add_argument("--rate", type=float, metavar="R", help="first rate (default: spring 0.5, adam 1e-3)")
     method.add_argument("--damping", type=float, metavar="L", help="of spring's kernel, relative (default 1e-4)")

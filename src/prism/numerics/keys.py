@@ -61,6 +61,7 @@ class Purpose(enum.IntEnum):
     VECTORS = 31
     WHOLE = 32
     QUICK = 33
+    ASCENT = 34
     ITEMS = 2**31 - 1
 
 

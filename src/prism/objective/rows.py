@@ -19,8 +19,10 @@ from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
+from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Pair, Sampling, draw_batch, redraw
 from prism.objective.residuals import batch_residuals, residual, solution_value, span_width
+from prism.objective.worst_case import WorstCase, ascended
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Family
 from prism.shapes import Key, Point, Scalar
@@ -76,11 +78,16 @@ class Objective(eqx.Module):
     slopes: Slopes | None = eqx.field(static=True, default=None)
     slope_scale: Scalar = eqx.field(default_factory=lambda: jnp.ones(()))
     condition_scale: Scalar = eqx.field(default_factory=lambda: jnp.ones(()))
+    worst_case: WorstCase | None = eqx.field(static=True, default=None)
+    """How points climb to where this network is worst, where they do."""
 
     def draw(self, model: Model, key: Key) -> Batch:
         """A batch for this network."""
         width = span_width(model, self.family)
-        return draw_batch(self.family, self.estimator, self.sampling, width, self.independent, key)
+        batch = draw_batch(self.family, self.estimator, self.sampling, width, self.independent, key)
+        if self.worst_case is None:
+            return batch
+        return ascended(self.worst_case, model, self.family, self.estimator, batch, child(key, Purpose.ASCENT))
 
     def redraw(self, model: Model, batch: Batch, key: Key) -> Batch:
         """The same points and parameters with other directions, a second draw of them where the loss takes two."""

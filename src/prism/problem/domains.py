@@ -59,6 +59,10 @@ class Domain(eqx.Module):
         """
         return self.sample(key)
 
+    def clipped(self, point: Point) -> Point:
+        """The point, or one of the domain near it."""
+        return point
+
     def wandered(self, key: Key, variance: Scalar) -> Point:
         """A point of `cover` after a diffusion of this variance; the same where a boundary ends it."""
         return self.cover(key, jnp.zeros(()))
@@ -100,6 +104,9 @@ class Ball(Domain):
         radius, orientation = children(key, Purpose.RADIUS, Purpose.ORIENTATION)
         return self.radius * jax.random.uniform(radius) * unit_vector(orientation, self.dimension)
 
+    def clipped(self, point: Point) -> Point:
+        return point * jnp.minimum(1.0, self.radius * jax.lax.rsqrt(jnp.maximum(jnp.sum(point * point), 1e-30)))
+
 
 class Sphere(Domain):
     """|x| = R, uniform: the surface of a ball, for conditions on it."""
@@ -126,6 +133,9 @@ class Sphere(Domain):
     def sample(self, key: Key) -> Point:
         return self.radius * unit_vector(child(key, Purpose.ORIENTATION), self.dimension)
 
+    def clipped(self, point: Point) -> Point:
+        return point * self.radius * jax.lax.rsqrt(jnp.maximum(jnp.sum(point * point), 1e-30))
+
 
 class Cube(Domain):
     """[low, high]^d, uniform."""
@@ -144,6 +154,9 @@ class Cube(Domain):
 
     def sample(self, key: Key) -> Point:
         return jax.random.uniform(child(key, Purpose.SPACE), (self.dimension,), minval=self.low, maxval=self.high)
+
+    def clipped(self, point: Point) -> Point:
+        return jnp.clip(point, self.low, self.high)
 
 
 class WholeSpace(Domain):
@@ -221,6 +234,9 @@ class TimeCylinder(Domain):
         space, time = children(key, Purpose.SPACE, Purpose.TIME)
         return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
 
+    def clipped(self, point: Point) -> Point:
+        return jnp.append(self.space.clipped(point[:-1]), jnp.clip(point[-1], 0.0, self.horizon))
+
     def cover(self, key: Key, diffusivity: Scalar) -> Point:
         """(x, t) where the diffusion may have carried a point of the space that is asked for at another time: for any
         part of the time that is left until then, short ones more often."""
@@ -290,6 +306,9 @@ class DiffusionPaths(Domain):
         deviation = jnp.sqrt(2.0 * self.diffusivity * jnp.abs(t - self.asked_time))
         return jnp.append(deviation * normals(space, self.dimension), t)
 
+    def clipped(self, point: Point) -> Point:
+        return point.at[-1].set(jnp.clip(point[-1], 0.0, self.horizon))
+
 
 class AtTime(Domain):
     """(x, t) of a time cylinder at one fixed t: where initial values are given."""
@@ -314,6 +333,9 @@ class AtTime(Domain):
 
     def sample(self, key: Key) -> Point:
         return self.cylinder.sample(key).at[-1].set(self.time)
+
+    def clipped(self, point: Point) -> Point:
+        return self.cylinder.clipped(point).at[-1].set(self.time)
 
     def cover(self, key: Key, diffusivity: Scalar) -> Point:
         return self.cylinder.cover(key, diffusivity).at[-1].set(self.time)

@@ -74,6 +74,8 @@ class Evaluation:
     affine_error: float | None
     skill: float | None
     by_parameter: tuple[ParameterError, ...]
+    largest_error: float = float("nan")
+    """The largest |û − u| over the root mean square of u."""
     reference_uncertainty: float | None = None
     """Where the truth is a reference: the mean of its uncertainties over that of its values."""
 
@@ -82,6 +84,7 @@ class Evaluation:
         lines = [
             f"relative L2 error  {self.relative_l2:.3e} ± {self.relative_l2_standard_error:.0e}   "
             f"on {self.points:,} points and {self.parameters} parameters never trained on",
+            f"  at the worst     {self.largest_error:.3e}   the largest error, over the root mean square of u",
             f"  trivial baseline {self.trivial_error:.3e}   {self._trivial_answer}",
             f"  μ-blind baseline {self.mu_blind_error:.3e}   the mean over μ of the exact solution",
         ]
@@ -209,11 +212,16 @@ def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) ->
         affine_error=None if sample.affine is None else relative_l2(sample.affine - exact, exact),
         skill=l2 / blind_error if blind_error > VANISHING else None,
         by_parameter=tuple(by_parameter),
+        largest_error=largest_error(error, exact),
     )
 
 
 def relative_l2(error: Column, exact: Column) -> float:
     return float(np.sqrt(np.sum(error**2) / np.sum(exact**2)))
+
+
+def largest_error(error: Column, exact: Column) -> float:
+    return float(np.max(np.abs(error)) / np.sqrt(np.mean(exact**2)))
 
 
 def standard_error(error: Column, size: Column) -> float:

@@ -20,6 +20,7 @@ from prism.solution.evaluation import (
     VANISHING,
     Evaluation,
     ParameterError,
+    largest_error,
     relative_l2,
     standard_error,
 )
@@ -47,6 +48,7 @@ def evaluate_known(model: Model, family: Family, key: Key) -> Evaluation:
         affine_error=None,
         skill=l2 / blind_error if blind_error > VANISHING else None,
         by_parameter=tuple(_at_parameter(family, *row) for row in rows),
+        largest_error=largest_error(error, exact),
         reference_uncertainty=float(np.sum(known.uncertainties) / np.sum(np.abs(exact))),
     )
 

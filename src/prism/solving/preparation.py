@@ -75,7 +75,13 @@ def _arguments(family: Family, settings: Settings) -> tuple[Family, Settings, Ke
 def _state(family: Family, settings: Settings, model_key: Key, units_key: Key, training_key: Key) -> TrainingState:
     model = Model.create(settings.architecture, family.domain, family.parameters, model_key)
     objective = Objective(
-        family, settings.estimator, jnp.ones(()), settings.sampling, settings.independent, settings.slopes
+        family,
+        settings.estimator,
+        jnp.ones(()),
+        settings.sampling,
+        settings.independent,
+        settings.slopes,
+        worst_case=settings.worst_case,
     )
     model, objective = with_units(model, objective, units_key)
     return TrainingState.create(model, settings.optimiser, objective, training_key)

@@ -20,6 +20,7 @@ from prism.objective.estimation import (
     suited_estimator,
 )
 from prism.objective.rows import Slopes
+from prism.objective.worst_case import WorstCase
 from prism.problem.checks import check_declarations
 from prism.problem.family import Family
 from prism.training.natural.spring import Spring
@@ -44,6 +45,7 @@ class Settings:
     slopes: Slopes | None = None
     seed: int = 0
     checkpoint_seconds: float = 60.0
+    worst_case: WorstCase | None = None
 
     def __post_init__(self):
         self.optimiser.check(self.slopes)
@@ -60,6 +62,7 @@ class Settings:
         slopes: Slopes | None = None,
         seed: int = 0,
         checkpoint_seconds: float = 60.0,
+        worst_case: WorstCase | None = None,
     ) -> "Settings":
         """What is given, and for the rest what suits the family."""
         check_declarations(family)
@@ -73,6 +76,7 @@ class Settings:
             slopes,
             seed,
             checkpoint_seconds,
+            worst_case,
         )
 
     def with_points(self, count: int) -> "Settings":

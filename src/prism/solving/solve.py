@@ -7,6 +7,7 @@ from prism.errors import InputError
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
+from prism.objective.worst_case import WorstCase
 from prism.problem.family import Family
 from prism.solution.solution import Solution
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
@@ -28,6 +29,7 @@ def solve(
     sampling: Sampling | None = None,
     independent: bool = False,
     slopes: Slopes | None = None,
+    worst_case: WorstCase | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> Solution:
@@ -36,8 +38,8 @@ def solve(
     Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
     of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md); the lift by
     short trials, if `minutes` is 2 or more. `independent` makes the loss the product of two independent estimates,
-    `slopes` adds the residual's gradient to it. With `progress` a bar and, at the end, the errors (or the residual
-    where no exact solution is known) go to standard error.
+    `slopes` adds the residual's gradient to it; `worst_case` lets points climb to where the residual is worst. With
+    `progress` a bar and, at the end, the errors (or the residual, without an exact solution) go to standard error.
     """
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
@@ -52,6 +54,7 @@ def solve(
         independent=independent,
         slopes=slopes,
         seed=seed,
+        worst_case=worst_case,
     )
     tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     budget = Budget(steps, minutes)

@@ -41,8 +41,9 @@ class TrainingState(eqx.Module):
         return TrainingState(model, optimiser.init(model), objective, data, zero, zero, zero, one)
 
     def next_batch(self, optimiser: Optimiser) -> Batch:
-        """The batch of the next step, which the key and the number of the batch decide."""
-        number = optimiser.batch_of(self.step)
+        """The batch of the next step, which the key and the number of the batch decide; points that climb are others
+        for every network, so that none of their batches is seen again."""
+        number = optimiser.batch_of(self.step) if self.objective.worst_case is None else self.step
         batch = self.objective.draw(self.model, item(jax.random.wrap_key_data(self.key_data), number))
         return replace(batch, number=number)
 
