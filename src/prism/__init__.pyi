@@ -35,6 +35,9 @@ from .problem.constraints import (
     radial as radial,
     vanishing as vanishing,
 )
+from .problem.forms import QuadraticForm as QuadraticForm
+from .references.reference import Reference as Reference
+from .problem.known import KnownValues as KnownValues
 from .problem.conditions import (
     Condition as Condition,
     Observed as Observed,

@@ -71,6 +71,45 @@ def blocks() -> Measurements:
     ]
 
 
+def parabolic() -> Measurements:
+    return [
+        {
+            "d": d,
+            "equation": equation,
+            "method": method,
+            "relative L1": 1e-4 * 10.0**place,
+            "trivial": 1e-3,
+            "μ-blind": 4e-2,
+            "reference": 1e-6,
+            "seconds": 7.0,
+            "steps": 300 + place,
+        }
+        for d in (70, 700)
+        for equation in ("heat", "Allen-Cahn")
+        for place, method in enumerate(("PRISM, all μ", "DeepBSDE, one μ"))
+    ]
+
+
+def hjb() -> Measurements:
+    return [
+        {
+            "d": d,
+            "terminal cost": cost,
+            "training": training,
+            "seconds": 7.0,
+            "steps": 300 - place,
+            "relative L2": 1e-5 * (place + 1),
+            "μ-blind": 0.3,
+            "skill": 1e-4,
+            "largest error": 1e-4 / (place + 1),
+            "trivial": 5e-4,
+        }
+        for d in (70, 700)
+        for cost in ("log", "Rosenbrock")
+        for place, training in enumerate(("plain", "worst case"))
+    ]
+
+
 def solvers() -> Measurements:
     names = ("default", "no affine part", "coordinates:16", "adam, slopes along one direction in the loss")
     return [
@@ -225,4 +264,6 @@ MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "inversion": inversion,
     "structure": structure,
     "blocks": blocks,
+    "parabolic": parabolic,
+    "hjb": hjb,
 }

@@ -13,9 +13,11 @@ from prism.studies import (
     blocks,
     decoupling,
     estimators,
+    hjb,
     inversion,
     modulation,
     motivation,
+    parabolic,
     sampling,
     solvers,
     structure,
@@ -38,6 +40,8 @@ STUDIES: dict[str, Study] = {
     "inversion": inversion.STUDY,
     "structure": structure.STUDY,
     "blocks": blocks.STUDY,
+    "parabolic": parabolic.STUDY,
+    "hjb": hjb.STUDY,
 }
 
 

@@ -16,6 +16,7 @@ LIFTS = {
     "affine:K": "K channels z = x W + b that skip the nonlinearity: the slope b(μ)·x",
     "blocks:B:H": "H channels z = x W + b whose matrix is shared by blocks of B coordinates",
     "norm": "|x|²",
+    "norm:logarithmic": "log(ε + |x|²), for what changes near the origin",
     "norm:own": "the quadratic forms that the family is written in, where it names them",
     "time": "t, beside parts that do not see time, as norm+time",
     "sites:W": "sums of a small network over windows of W neighbours, each place with coefficients of its own",
@@ -145,7 +146,9 @@ def _example(name: str) -> str:
 
 def lift_text(parts: Parts) -> str:
     """How a lift is typed, everything said; groups are written as found, norms with weights as the family's own."""
-    return "+".join(dict.fromkeys(_part_text(part) for part in parts.parts))
+    pieces = [_part_text(part) for part in parts.parts]
+    repeated = [piece == before == OWN_NORMS for before, piece in zip(["", *pieces], pieces, strict=False)]
+    return "+".join(piece for piece, again in zip(pieces, repeated, strict=True) if not again)
 
 
 def _part_text(part: Part) -> str:

@@ -57,7 +57,9 @@ BENCH_EXAMPLE = """example:
   The other studies: solvers (the default with one thing changed at a time), motivation (one network for all β against
   one for each), sampling (how β is drawn), transfer (asked at β never seen), variance (of the gradient over the box),
   decoupling (what μ costs), modulation (what γ and β are worth), structure (each lift on problems of each structure),
-  trust (the error estimated at 200 parameters beside the true one), inversion (how often its intervals hold the truth).
+  blocks (weights shared in blocks, to 5,000,000 dimensions), parabolic (semilinear equations at one point, beside
+  DeepBSDE and deep splitting), hjb (control, with and without worst-case training), trust (the error estimated at 200
+  parameters beside the true one), inversion (how often its intervals hold the truth).
 """
 LIST_EXAMPLE = """example:
   prism list --json

@@ -15,7 +15,6 @@ from prism.cli.predict import read_points
 from prism.cli.speech import answer
 from prism.errors import InputError
 from prism.problem.family import Family
-from prism.problem.optional import provides
 from prism.problem.structure import widened
 from prism.references.reference import Reference
 
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace, _: None) -> int:
 
 def reference_at(family: Family, x: np.ndarray, mu: dict[str, float]) -> Reference:
     """The family's reference, or its closed form."""
-    if provides(family, "reference"):
+    if family.has_reference:
         return family.reference(x, mu)
     if not family.has_exact:
         raise InputError(f"{type(family).__name__} has neither a reference nor an exact solution")

@@ -1,4 +1,4 @@
-"""u_t + Δu − |∇u|² = 0 from u(x, 1) = g(x; μ): the least cost of steering x_t = 2α + √2 noise from (x, t) to t = 1.
+"""u_t + Δu − |∇u|² = 0 from u(x, 1) = g(x; μ): the least cost of steering dx = 2α dt + √2 dW from (x, t) to t = 1.
 
 The cost is g at the end plus the integral of |α|² on the way, the best control α = −∇u (paper, Example 2). By Cole and
 Hopf, u = −log E exp(−g(x + √(2(1−t)) Z)), which is known for both terminal costs.
@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from prism.derivatives.operators import GradientNormSquared, Laplacian, Operator, TimeDerivative
 from prism.errors import InputError
-from prism.numerics.keys import Purpose, child
+from prism.numerics.keys import Purpose, child, items
 from prism.problem.constraints import Constraint, radial
 from prism.problem.domains import TimeCylinder, WholeSpace
 from prism.problem.family import Derivatives, Family
@@ -40,10 +40,10 @@ class ControlFamily(Family):
 
     @property
     def terms(self) -> Mapping[str, Operator]:
-        return {"lap": Laplacian(), "slope": GradientNormSquared(), "t": TimeDerivative()}
+        return {"lap": Laplacian(), "grad2": GradientNormSquared(), "t": TimeDerivative()}
 
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
-        return u.t + u.lap - u.slope
+        return u.t + u.lap - u.grad2
 
 
 class HJBLog(ControlFamily):
@@ -84,10 +84,8 @@ class HJBRosenbrock(ControlFamily):
         """The problem in `dimension` dimensions, its weights drawn from the key."""
         if dimension < 2:
             raise InputError(f"HJBRosenbrock needs 2 dimensions or more, not {dimension}")
-        first, second = (
-            jax.random.uniform(child(key, purpose), (dimension - 1,), minval=0.5, maxval=1.5)
-            for purpose in (Purpose.SPACE, Purpose.VECTORS)
-        )
+        draw = lambda own: jax.random.uniform(own, (dimension - 1,), minval=0.5, maxval=1.5)
+        first, second = (draw(own) for own in items(child(key, Purpose.WEIGHTS), 2))
         return cls(
             domain=_domain(dimension),
             parameters=parameters or cls.box,

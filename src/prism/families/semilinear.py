@@ -81,11 +81,21 @@ class SemilinearFamily(Family):
         return u.t - u.lap - difference(f, limit, u.value) - curvature * slope
 
     def constraint(self) -> Constraint:
-        return radial(self.domain, factor=lambda s, t, mu: (t / HORIZON) ** 2)
+        return radial(self.domain, factor=lambda s, t, mu: (t / self.domain.horizon) ** 2)
 
     def background(self, x: Point, mu: Named) -> Scalar:
         """Φ(t, v), the large-d limit."""
         return reaction_flow(lambda value: self.reaction(value, mu), self.diffused(x), x[-1], FLOW_STEPS)
+
+    @abc.abstractmethod
+    def references(self, x: Float[np.ndarray, "coordinates"], parameters: Float[np.ndarray, "n p"]) -> list[Reference]:
+        """u at one point for each of some parameters, computed without a network."""
+
+    def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
+        return KnownValues.at_one_point(self.asked(), self.references(self.asked()[0], parameters))
+
+    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
+        return self.references(x, np.asarray([[mu[name] for name in self.parameters.names]]))[0]
 
     def known_reaction(self, parameters: Float[np.ndarray, "n p"]) -> Callable[[Values], Values]:
         """f for each of some parameters at once, in double precision."""
@@ -115,13 +125,7 @@ class RadialSemilinearFamily(SemilinearFamily):
     def _at_norm(self, s: Scalar, t: Scalar) -> Scalar:
         return diffused_inverse_quadratic(s, t, self.domain.dimension)
 
-    def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
-        return KnownValues.at_one_point(self.asked(), self._references(self.asked()[0], parameters))
-
-    def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
-        return self._references(x, np.asarray([[mu[name] for name in self.parameters.names]]))[0]
-
-    def _references(self, x: np.ndarray, parameters: np.ndarray) -> list[Reference]:
+    def references(self, x: Float[np.ndarray, "coordinates"], parameters: Float[np.ndarray, "n p"]) -> list[Reference]:
         """By the radial solver in one space dimension."""
         s, t = float(np.sum(np.asarray(x[:-1], np.float64) ** 2)), float(x[-1])
         with jax.enable_x64(True):

@@ -129,8 +129,9 @@ def _batched(surrogate: Surrogate | Physics, s: Array) -> tuple[Array, Array]:
 @eqx.filter_jit
 def _lifted(solution: Solution, points: Array) -> tuple[Array, Array]:
     """What the network and the constraint need of each point."""
-    radial = solution.family.constraint().radial
-    places = jnp.linalg.norm(points, axis=1, keepdims=True) if radial else points
+    family = solution.family
+    shortened = family.constraint().needs_norm_alone and not family.has_background
+    places = jnp.linalg.norm(points, axis=1, keepdims=True) if shortened else points
     return jax.vmap(solution.model.lift)(points), places
 
 

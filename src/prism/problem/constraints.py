@@ -32,6 +32,8 @@ class Constraint(eqx.Module):
     """Whether it knows x through |x|² alone, so that directions need no more than their products with x."""
     closed: ClassVar[bool] = False
     """Whether its jets are closed formulas, so that no direction has to be written out as a vector of the space."""
+    needs_norm_alone: ClassVar[bool] = False
+    """Whether its value at a point needs |x| alone, so that any point of that norm can stand for it."""
     binding: ClassVar[bool] = True
     """Whether it fixes u anywhere."""
 
@@ -45,6 +47,7 @@ class Free(Constraint):
 
     radial = True
     closed = True
+    needs_norm_alone = True
     binding = False
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
@@ -56,6 +59,7 @@ class VanishingOnSphere(Constraint):
 
     radial = True
     closed = True
+    needs_norm_alone = True
     radius: float = eqx.field(static=True)
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:

@@ -191,7 +191,7 @@ class WholeSpace(Domain):
 
     def wandered(self, key: Key, variance: Scalar) -> Point:
         step, start = children(key, Purpose.VECTORS, Purpose.POINTS)
-        return self.cover(start, variance) + jnp.sqrt(variance) * normals(step, self.dimension)
+        return self.cover(start, jnp.zeros(())) + jnp.sqrt(variance) * normals(step, self.dimension)
 
 
 class TimeCylinder(Domain):

@@ -98,6 +98,11 @@ class Family(eqx.Module):
         return provides(self, "known_values")
 
     @property
+    def has_reference(self) -> bool:
+        """Whether its solution can be computed without a network at any point."""
+        return provides(self, "reference")
+
+    @property
     def norms(self) -> tuple[QuadraticForm, ...]:
         """Quadratic forms that the problem is written in, for a lift to take; none unless a family names some."""
         return ()

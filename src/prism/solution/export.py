@@ -171,7 +171,9 @@ def _numbers(select: Callable[[Array], Array], lift: Lift) -> list[int]:
 def _describe_group(group: Group) -> dict[str, object]:
     """What `export_numpy` needs to know of channels that are not linear, beside their arrays."""
     if isinstance(group, SquaredNorm):
-        return {"kind": "norm", "dimension": group.dimension, "mean": group.mean, "spread": group.spread}
+        epsilon = group.smallest if group.part.logarithmic else None
+        sizes = {"dimension": group.dimension, "mean": group.mean, "spread": group.spread}
+        return {"kind": "norm", **sizes, "epsilon_of_logarithm": epsilon}
     if isinstance(group, Clock):
         return {"kind": "time", "horizon": group.horizon, "scale": group.scale}
     if isinstance(group, BlockChannels):

@@ -133,7 +133,9 @@ class Solution:
             if group["kind"] == "norm":
                 space = x[:, : group["dimension"]]
                 squared = (space * space) @ own["diagonal"] + (space[:, :-1] * space[:, 1:]) @ own["neighbours"]
-                channels.append((squared[:, None] - group["mean"]) / group["spread"])
+                epsilon = group["epsilon_of_logarithm"]
+                norm = squared if epsilon is None else np.log(epsilon + squared)
+                channels.append((norm[:, None] - group["mean"]) / group["spread"])
                 continue
             if group["kind"] == "time":
                 channels.append(group["scale"] * (x[:, -1:] - group["horizon"] / 2))

@@ -42,7 +42,7 @@ def with_norms(
     if family.norms:
         tell(f"the family names {len(family.norms)} norms of its own: the lift is these and time")
     elif is_radial(family, settings.seed):
-        tell("the equation depends on |x| and t alone: the lift is norm+time")
+        tell("the equation depends on |x| and t alone: the lift is |x|², its logarithm, and time")
     else:
         return None
     architecture = architecture_for(norm_lift(family), settings.architecture)

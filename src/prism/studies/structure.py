@@ -86,20 +86,19 @@ def measured(problem: str, size: Size, seed: int, tell: Tell) -> list[Measuremen
 
 
 def summary(measurements: Measurements) -> list[TableRow]:
-    columns = ["skill", "relative L2", "μ-blind", "trivial", "affine", "steps"]
-    rows = averaged(measurements, ["d", "problem", "lift"], columns)
+    """One row for each problem: the skill of every lift, bold for that of the equation, and the errors of answers that
+    need no learning."""
+    rows = averaged(measurements, ["d", "problem", "lift"], ["skill", "μ-blind", "trivial", "affine"])
     chosen = {(one["d"], one["problem"], one["lift"]) for one in measurements if one["equation's"]}
-    shown = ("skill", "± skill", "relative L2", "μ-blind", "trivial", "affine")
-    return [
-        {
-            **{name: row[name] for name in ("d", "problem", "lift")},
-            "the equation's": "yes" if (row["d"], row["problem"], row["lift"]) in chosen else "",
-            **{name: row[name] for name in shown},
-            "steps": round(row["steps"]),
-            "seeds": row["seeds"],
-        }
-        for row in rows
-    ]
+    names = list(dict.fromkeys(row["lift"] for row in rows))
+    table: dict[tuple[int, str], TableRow] = {}
+    for row in rows:
+        place = (row["d"], row["problem"])
+        empty = {"d": row["d"], "problem": row["problem"], **dict.fromkeys(names, "")}
+        line = table.setdefault(place, empty | {name: row[name] for name in ("μ-blind", "trivial", "affine")})
+        skill = f"{row['skill']:.2g}"
+        line[row["lift"]] = f"**{skill}**" if (*place, row["lift"]) in chosen else skill
+    return list(table.values())
 
 
 def finding(measurements: Measurements) -> str:
