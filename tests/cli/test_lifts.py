@@ -49,7 +49,7 @@ def test_the_usual_lift_can_be_typed(family):
 
 
 REFUSED = {
-    "": "unknown part ''; choose dense, affine, blocks, norm, quadratic, sites, joined by +",
+    "": "unknown part ''; choose dense, affine, blocks, norm, time, quadratic, sites, joined by +",
     "fourier:8": "unknown part 'fourier'",
     "dense:8+": "unknown part ''",
     "dense": "dense needs a number, such as dense:256",

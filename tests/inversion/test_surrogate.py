@@ -4,10 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import close
+from helpers import KEY, close
 from inversion.surrogates import FAMILY, SITES_SOLUTION, SOLUTION, analytic, draw
 
 import prism
+from prism.families import HJBRosenbrock, SineGordonTime
 from prism.inversion.surrogate import (
     SIZE_PAIRS,
     Physics,
@@ -17,19 +18,34 @@ from prism.inversion.surrogate import (
     physical_lengths,
     typical_size,
 )
+from prism.networks.model import Model
 from prism.numerics.keys import Purpose, items, stream
 from prism.objective.residuals import solution_value
 from prism.problem.terms import sample_pair
+from prism.solution.solution import Solution
+from prism.solving.symmetry import norm_lift
 
 CLOSED = analytic(lambda x, mu: mu.a * x[0] + mu.b * x[1] ** 3, prism.LogUniform(a=(0.1, 10.0), b=(1.0, 2.0)))
 
 
-SOLUTIONS = {"radial constraint": SOLUTION, "another constraint": CLOSED, "a lift that knows μ": SITES_SOLUTION}
+def of_norms(family):
+    """A network of norms and time of a family in two parameters."""
+    architecture = prism.Architecture(norm_lift(family), 4, 2, 4, 1, linear_lift=True)
+    return Solution(Model.create(architecture, family.domain, family.parameters, KEY), family)
+
+
+SOLUTIONS = {
+    "norms and time": of_norms(HJBRosenbrock.create(6, KEY)),
+    "a background": of_norms(SineGordonTime.create(6, KEY)),
+    "radial constraint": SOLUTION,
+    "another constraint": CLOSED,
+    "a lift that knows μ": SITES_SOLUTION,
+}
 
 
 @pytest.mark.parametrize("solution", SOLUTIONS.values(), ids=SOLUTIONS)
 def test_the_lifted_surrogate_is_the_solution(solution):
-    points = jnp.asarray(draw(solution.family.domain.coordinates))[:20]
+    points = jnp.abs(jnp.asarray(draw(solution.family.domain.coordinates))[:20])  # times are positive
     space = solution.family.parameters
     s = np.asarray([[0.2, 0.7]])
     mu = dict(zip(space.names, physical(space, s)[0], strict=True))

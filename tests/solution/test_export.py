@@ -195,7 +195,7 @@ DAMAGE = {
     "half of the weights": ({WEIGHTS: lambda content: content[: len(content) // 2]}, "weights.npz is not what was"),
     "half of the description": ({DESCRIPTION: lambda content: content[:40]}, "solution.json is no exported solution"),
     "no object": ({DESCRIPTION: lambda _: b"[]"}, "solution.json is no exported solution"),
-    "another format": (described(format=9), "its format is 9, this file reads 3"),
+    "another format": (described(format=9), "its format is 9, this file reads 4"),
     "an unknown activation": (described(activation="os.system"), "os.system"),
 }
 

@@ -31,6 +31,8 @@ def run(options: argparse.Namespace, _: None) -> int:
     mu = parse_values(options.mu, family.parameters)
     x = parse_point(options.at, family)
     found = reference_at(family, x, mu)
+    if not math.isfinite(found.value):
+        raise InputError(f"no value at --at {options.at} for {' '.join(options.mu)}; are the parameters possible?")
     report = {
         "family": chosen.family,
         "dim": chosen.dim,

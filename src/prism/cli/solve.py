@@ -40,6 +40,9 @@ def build(chosen: SolveOptions) -> Task:
     settings = chosen.build_settings(family)
     if chosen.lift is None and chosen.width is None and chosen.depth is None:
         normed = with_norms(family, settings, chosen.estimator is not None, say)
+        if normed is not None and chosen.activation is not None:
+            activation = settings.architecture.activation
+            normed = replace(normed, architecture=replace(normed.architecture, activation=activation))
         settings = normed or settings
         if normed is None and has_room_for_trials(family, settings, budget):
             chosen = replace(chosen, lift=AUTO)
@@ -49,14 +52,8 @@ def build(chosen: SolveOptions) -> Task:
 def with_trials(task: Task, check: bool) -> Task:
     """The task with a lift chosen by trials."""
     decision = with_decided_lift(task.family, task.settings, task.budget, say, check)
-    architecture = decision.settings.architecture
-    options = replace(
-        task.options,
-        lift=lift_text(decision.lift),
-        width=architecture.width,
-        depth=architecture.depth,
-        minutes=decision.budget.minutes,
-    )
+    options = replace(task.options, lift=lift_text(decision.lift)).resolved(decision.settings)
+    options = replace(options, minutes=decision.budget.minutes)
     return Task(options, task.family, decision.settings, decision.budget)
 
 

@@ -285,6 +285,10 @@ class Gradients(eqx.Module):
         """Channels of the lift."""
         return self.linear.shape[1] + self.own.shape[1]
 
+    def with_own(self, more: Float[Array, "coordinates more"]) -> "Gradients":
+        """With more that belong to the point."""
+        return Gradients(self.linear, jnp.concatenate([self.own, more], axis=1)) if more.shape[1] else self
+
     def mapped(self, function: Callable[[Array], Array]) -> "Gradients":
         """The function of both matrices."""
         return Gradients(function(self.linear), function(self.own))

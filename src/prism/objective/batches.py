@@ -187,7 +187,7 @@ def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: 
 def pair_at(family: Family, estimator: Estimator, mu: Parameter, width: int, key: Key) -> Pair:
     """A random point at a given parameter, with directions for a lift of `width` channels."""
     point_key, direction_key, slope_key = children(key, Purpose.POINTS, Purpose.DIRECTIONS, Purpose.SLOPES)
-    x = family.domain.sample(point_key)
+    x = family.domain.cover(point_key, diffusivity(family))
     place = place_at(family, x, mu, Gradients.unknown(x.shape[0], width))
     return Pair(x, mu, draw_directions(family, estimator, place, direction_key), slope_key)
 

@@ -65,14 +65,15 @@ def _spans_all(family: Family) -> bool:
 
 def place_of(model: Model, family: Family, x: Point, mu: Parameter) -> Place:
     """The place (x, μ) as the network sees it."""
-    return place_at(family, x, mu, model.gradients(x, mu, _spans_all(family)))
+    gradients = model.gradients(x, mu, _spans_all(family))
+    return place_at(family, x, mu, gradients.with_own(family.constraint().gradients(x)))
 
 
 def span_width(model: Model, family: Family) -> int:
     """How many of the lift's channels directions have to span: all that are bent or linear in x. What else is read out
     enters an operator that is linear in u, under a constraint that knows |x| alone, by its own Laplacian and its
     derivative along x."""
-    return model.lift.span_width(_spans_all(family))
+    return model.lift.span_width(_spans_all(family)) + family.constraint().span_width
 
 
 def network_derivatives(

@@ -16,7 +16,7 @@ from prism.objective.batches import Batch, Draws, Sampling, draw_batch, redraw
 from prism.objective.rows import Objective
 from prism.problem.conditions import Target
 from prism.problem.family import Family
-from prism.problem.terms import constant_residual, constrained_value
+from prism.problem.terms import constant_residual, constant_width, constrained_value
 from prism.shapes import Key, Scalar
 
 UNIT_POINTS = 64
@@ -30,12 +30,12 @@ LEAST_LEFT = 1e-6
 
 def draw_constant_batch(family: Family, estimator: Estimator, sampling: Sampling, key: Key) -> Batch:
     """A batch for networks that are constant: their lift has one channel."""
-    return draw_batch(family, estimator, sampling, 1, False, key)
+    return draw_batch(family, estimator, sampling, constant_width(family), False, key)
 
 
 def for_constants(batch: Batch, family: Family, estimator: Estimator, key: Key, twice: bool = False) -> Batch:
     """The points and parameters of a batch, with new directions for networks that are constant."""
-    return redraw(batch, family, estimator, 1, key, twice)
+    return redraw(batch, family, estimator, constant_width(family), key, twice)
 
 
 def constant_residuals(family: Family, batch: Batch, value: Scalar, draws: Draws | None = None) -> Float[Array, "N"]:

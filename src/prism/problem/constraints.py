@@ -37,6 +37,15 @@ class Constraint(eqx.Module):
     binding: ClassVar[bool] = True
     """Whether it fixes u anywhere."""
 
+    @property
+    def span_width(self) -> int:
+        """How many gradients of its own, other than x, directions have to span."""
+        return 0
+
+    def gradients(self, x: Point) -> Float[Array, "coordinates span"]:
+        """These gradients."""
+        return jnp.zeros((x.shape[0], 0), x.dtype)
+
     @abc.abstractmethod
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         """The jet of u from the jet of N, along the same directions; without any, its value alone."""
@@ -91,6 +100,13 @@ class NormConstraint(Constraint):
     @property
     def radial(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.single
+
+    @property
+    def span_width(self) -> int:
+        return 0 if self.single else len(self.forms)
+
+    def gradients(self, x: Point) -> Float[Array, "coordinates span"]:
+        return super().gradients(x) if self.single else jnp.stack([form.gradient(x) for form in self.forms], axis=1)
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         path = self._path(x, network, directions)

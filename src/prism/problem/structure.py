@@ -7,7 +7,7 @@ derivatives, which is taken off by projecting x out. All in double precision, at
 """
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import equinox as eqx
@@ -16,12 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from prism.derivatives.directions import Gradients
 from prism.derivatives.estimators import Exact, Gram
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
-from prism.problem.terms import constant_residual, draw_directions, place_at, sample_pair
+from prism.problem.terms import constant_place, constant_residual, draw_directions, sample_pair
 from prism.shapes import Key, Parameter, Point, Scalar
 
 POINTS, FEWEST_POINTS = 64, 2
@@ -73,6 +72,8 @@ class Structure:
     """Those that interact, the smaller coordinate first."""
     contrast: float | None = None
     """The median mixed derivative of the pairs over that of all others."""
+    in_time: bool = False
+    """Whether time is one more coordinate."""
     matrix: Float[np.ndarray, "d d"] | None = field(default=None, repr=False, compare=False)
     """Root mean squares of the mixed derivatives, where they are few enough to keep."""
 
@@ -99,7 +100,8 @@ class Structure:
 def find_structure(family: Family, seed: int = 0) -> Structure:
     """Look at the residual of N = 0 of a family, the user's own too: `prism.find_structure(MyFamily(...))`."""
     with jax.enable_x64(True):
-        return _found(widened(family), stream(seed, Purpose.CHECK))
+        found = _found(widened(family), stream(seed, Purpose.CHECK))
+    return replace(found, in_time=family.domain.time_horizon is not None)
 
 
 def widened(family: Family) -> Family:
@@ -144,7 +146,7 @@ def _sampled_rows(dimension: int, key: Key) -> Int[np.ndarray, "rows"]:
 
 def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
     """r of N = 0."""
-    place = place_at(family, x, mu, Gradients.unknown(x.shape[0], 1))
+    place = constant_place(family, x, mu)
     estimator = Gram() if all(term.isotropic_order in (2, None) for term in family.terms.values()) else Exact()
     return constant_residual(family, draw_directions(family, estimator, place, key), x, mu, jnp.zeros(()))
 
@@ -195,7 +197,7 @@ def _probe(family: Family, residual, points: Array, parameters: Array, rows: Int
     try:
         own, largest, partners, medians, matrix = (np.asarray(part) for part in compute(rows))
     except (TypeError, ValueError, NotImplementedError) as error:  # such as a callback, or a reverse rule alone
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UnknownStructure(f"the residual cannot be differentiated twice in x: {reason}") from error
     return _Probe(own, largest, partners, medians, matrix if keep else None)
 

@@ -101,10 +101,11 @@ def diffusivity(family: Family) -> Scalar:
         residual = lambda terms: family.residual(Derivatives(jnp.ones(()), terms), x, space.named(mu))
         by_terms = jax.grad(residual)(ones)
         rate, spread = (sum_of(by_terms[name] for name in names) for names in (times, spreads))
-        return -spread / jnp.where(rate == 0, 1.0, rate)
+        return jnp.where(rate == 0, 0.0, -spread / jnp.where(rate == 0, 1.0, rate))
 
     ends = jnp.asarray([space.lows, space.highs], x.dtype)
     found = jax.vmap(at)(jnp.concatenate([ends, space.middle()[None]]))
+    found = jnp.where(jnp.isfinite(found), found, 0.0)
     return found[jnp.argmax(jnp.abs(found))]
 
 
@@ -156,8 +157,18 @@ def constrained_value(family: Family, value: Scalar, x: Point, mu: Parameter) ->
     return u + family.background(x, named) if family.has_background else u
 
 
+def constant_width(family: Family) -> int:
+    """Channels that directions have to span where N is constant: one, and what the constraint adds."""
+    return 1 + family.constraint().span_width
+
+
+def constant_place(family: Family, x: Point, mu: Parameter) -> Place:
+    """The place (x, μ) as a constant network sees it."""
+    return place_at(family, x, mu, Gradients.unknown(x.shape[0], 1).with_own(family.constraint().gradients(x)))
+
+
 def constant_residual(family: Family, draws: Sequence[Draw], x: Point, mu: Parameter, value: Scalar) -> Scalar:
-    """The residual at one pair where N is this constant everywhere. Draws are for a lift of one channel."""
-    place = place_at(family, x, mu, Gradients.unknown(x.shape[0], 1))
+    """The residual at one pair where N is this constant everywhere. Draws are for `constant_width` channels."""
+    place = constant_place(family, x, mu)
     u = derivatives(family, decompositions(family, draws, place), Constant(value), place)
     return family.residual(u, x, place.mu)

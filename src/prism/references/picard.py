@@ -90,6 +90,8 @@ def multilevel_picards(
     >>> all(abs(one.value - 2 * np.exp(-0.1 * rate)) < one.uncertainty for one, rate in zip(found, mu))
     True
     """
+    if not time > 0.0:
+        raise InputError(f"multilevel Picard iteration at time {time:g}; give a time above 0")
     if levels < 2 or samples < 1 or repetitions < 2:
         raise InputError(f"{levels} levels, {samples} samples, {repetitions} repetitions; give at least 2, 1 and 2")
     with jax.enable_x64(True):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.errors import FailedRun, TooLarge
-from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, parts_of
+from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, Time, parts_of
 from prism.numerics.keys import Purpose, child, stream
 from prism.problem.checks import check_family
 from prism.problem.family import Family
@@ -45,7 +45,7 @@ def suggested_lift(structure: Structure) -> Parts | None:
     """What carries a solution of this structure; None where there is none to speak of."""
     match structure.kind:
         case Kind.NORM:
-            return parts_of(Norm())
+            return Norm() + Norm(logarithmic=True) + Time() if structure.in_time else parts_of(Norm())
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
         case Kind.CHAIN if structure.invariant:

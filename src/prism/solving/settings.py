@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin, Tanh
-from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Part, Parts, parts_of
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
@@ -101,7 +101,7 @@ def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:
     parts = parts_of(lift)
     if not any(part.is_bent for part in parts.parts):
         return replace(usual, lift=lift, width=16, depth=2)
-    if usual.linear_lift and not parts.of_kind(Dense):
+    if usual.linear_lift and not parts.of_kind(Dense) and not parts.of_kind(Blocks):
         return replace(usual, lift=lift, width=32, activation=Tanh())
     return replace(usual, lift=lift)
 

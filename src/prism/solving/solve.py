@@ -5,9 +5,11 @@ import sys
 from prism.derivatives.estimators import Estimator
 from prism.errors import InputError
 from prism.networks.model import Architecture
+from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
+from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.solution.solution import Solution
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
@@ -58,13 +60,14 @@ def solve(
     )
     tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     budget = Budget(steps, minutes)
+    check_family(family, stream(seed, Purpose.CHECK))
     normed = with_norms(family, settings, estimator is not None, tell) if architecture is None else None
     settings = normed or settings
     decides = architecture is None and normed is None and has_room_for_trials(family, settings, budget)
     if decides:
-        decision = with_decided_lift(family, settings, budget, tell)
+        decision = with_decided_lift(family, settings, budget, tell, check=False)
         settings, budget = decision.settings, decision.budget
-    outcome = execute(family, settings, budget, show=progress, check=not decides)
+    outcome = execute(family, settings, budget, show=progress, check=False)
     for line in outcome.describe():
         tell(line)
     return outcome.solution

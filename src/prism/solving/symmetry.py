@@ -37,8 +37,8 @@ def with_norms(
     family: Family, settings: Settings, estimator_given: bool, tell: Callable[[str], None]
 ) -> Settings | None:
     """The settings with a network of norms and t, where the equation in time allows it; None elsewhere."""
-    if family.domain.time_horizon is None or not takes_gram(family):
-        return None
+    if family.domain.time_horizon is None or not takes_gram(family) or family.conditions:
+        return None  # what conditions prescribe need not be a function of norms
     if family.norms:
         tell(f"the family names {len(family.norms)} norms of its own: the lift is these and time")
     elif is_radial(family, settings.seed):

@@ -47,6 +47,16 @@ def varying_sigma(x, mu):
 LAPLACIAN, TRACE = prism.Laplacian(), prism.WeightedTrace(constant_sigma)
 SEVERAL = Terms(BALL, {"lap": LAPLACIAN, "third": prism.Partial(0, 0, 1), "trace": TRACE})
 IN_TIME = Terms(CYLINDER, {"lap": LAPLACIAN, "rate": prism.TimeDerivative()})
+
+
+class RadialInTime(Terms):
+    """Under a constraint of |x|² and time."""
+
+    def constraint(self):
+        return prism.radial(self.domain, lambda s, t, mu: t * (2.0 - s), lambda s, t, mu: jnp.cos(mu.mu1 * s + t))
+
+
+RADIAL_IN_TIME = RadialInTime(CYLINDER, {"lap": LAPLACIAN, "rate": prism.TimeDerivative()})
 VARYING = Terms(BALL, {"trace": prism.WeightedTrace(varying_sigma)})
 
 
@@ -131,6 +141,7 @@ CASES = {
     "in time, Exact": (IN_TIME, Exact(), False, SHALLOW),
     "in time, Coordinates": (IN_TIME, Coordinates(2), False, SHALLOW),
     "in time, Gram": (IN_TIME, Gram(), False, SHALLOW),
+    "in time, radial, Gram": (RADIAL_IN_TIME, Gram(), False, SHALLOW),
     "sum, crossed, Gram": (Terms(BALL, {"lap": LAPLACIAN}), Gram(), True, lifted(LIFTS["sum"])),
     "sites outside the span, Gram(2)": (
         Terms(BALL, {"lap": LAPLACIAN}),

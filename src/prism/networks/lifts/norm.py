@@ -35,7 +35,9 @@ class SquaredNorm(Group):
         neighbours = _checked("neighbours", part.neighbours, domain.dimension - 1)
         weights = np.ones(domain.dimension) if weights is None else weights
         if not np.any(weights):
-            raise InputError("the weights of a norm are all zero; give at least one that is not")
+            raise InputError(f"weights of a norm: give {domain.dimension} finite numbers, not all zero")
+        if part.logarithmic and (np.any(weights < 0) or neighbours is not None):
+            raise InputError("a logarithmic norm needs weights that are not negative, and no neighbours")
         low, high = domain.bounds
         pairs = 0.0 if neighbours is None else neighbours.sum()
         mean = (low + high) ** 2 / 4 * (weights.sum() + pairs) + domain.spread**2 * weights.sum()
@@ -97,5 +99,5 @@ def _checked(name: str, numbers: tuple[float, ...] | None, count: int) -> Float[
         return None
     array = np.asarray(numbers, dtype=float)
     if array.shape != (count,) or not np.all(np.isfinite(array)):
-        raise InputError(f"{name} of a norm: give {count} finite numbers")
+        raise InputError(f"{name} of a norm: give {count} finite numbers, one for each coordinate (or neighbours)")
     return array

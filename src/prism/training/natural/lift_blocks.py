@@ -23,6 +23,7 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
     """The rows ∂r_n/∂W of every pair: Σ over the point and the directions v of  v ⊗ (gradient by v W)."""
     linear, coordinates = model.lift.linear, pairs.points.shape[1]
     on_points, blocks = gradients.value[:, :linear], []
+    in_space = pairs.points.at[:, family.domain.dimension :].set(0.0)
     if linear == 0:
         return []
     for number, (frame, by_frame) in enumerate(zip(frames(family), gradients.frames, strict=True)):
@@ -31,7 +32,7 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
         draw, fixed = pairs.draws[number], frame.leader.fixed
         if fixed and isinstance(draw, Mixture) and family.constraint().radial:
             to_points, spanned = _spanned_blocks(pairs, gradient, at, draw.mix, model.lift)
-            on_points, blocks = on_points + to_points, [*blocks, *spanned]
+            blocks = [*blocks, OwnBlock(in_space[:, None], to_points[:, None]), *spanned]
         elif fixed and pairs.shared[number] and not isinstance(draw, Mixture):
             blocks.append(SharedBlock(at(pairs.first()).dense(coordinates), gradient))
         else:
