@@ -91,6 +91,7 @@ def test_what_is_chosen_stays():
         "slopes": Slopes(2),
         "seed": 3,
         "checkpoint_seconds": 7.0,
+        "worst_case": prism.WorstCase(3),
     }
     found = Settings.choose(AllenCahn.create(100, KEY), **chosen)
     assert vars(found) == chosen

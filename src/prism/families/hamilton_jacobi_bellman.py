@@ -84,8 +84,7 @@ class HJBRosenbrock(ControlFamily):
         """The problem in `dimension` dimensions, its weights drawn from the key."""
         if dimension < 2:
             raise InputError(f"HJBRosenbrock needs 2 dimensions or more, not {dimension}")
-        draw = lambda own: jax.random.uniform(own, (dimension - 1,), minval=0.5, maxval=1.5)
-        first, second = (draw(own) for own in items(child(key, Purpose.WEIGHTS), 2))
+        first, second = (_draw_weights(own, dimension - 1) for own in items(child(key, Purpose.WEIGHTS), 2))
         return cls(
             domain=_domain(dimension),
             parameters=parameters or cls.box,
@@ -117,6 +116,10 @@ class HJBRosenbrock(ControlFamily):
     def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
         first, second = (np.asarray(weights, np.float64) for weights in (self.first_weights, self.second_weights))
         return hjb_rosenbrock(x[:-1], 1.0 - float(x[-1]), mu["mu1"] * first, mu["mu2"] * second)
+
+
+def _draw_weights(key: Key, count: int) -> Vector:
+    return jax.random.uniform(key, (count,), minval=0.5, maxval=1.5)
 
 
 def _domain(dimension: int) -> TimeCylinder:
