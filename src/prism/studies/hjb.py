@@ -10,12 +10,8 @@ from matplotlib.figure import Figure
 from prism.families import HJBLog, HJBRosenbrock
 from prism.numerics.keys import Purpose, stream
 from prism.objective.worst_case import WorstCase
-from prism.solving.runs import execute
-from prism.solving.settings import Settings
-from prism.solving.symmetry import with_norms
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, panels, styles
-from prism.studies.trials import Measurement, Measurements, Study, Tell, errors_in
-from prism.training.loop import Budget
+from prism.studies.trials import Measurement, Measurements, Study, Tell, errors_in, report_by_default
 
 DIMENSIONS, FULL_DIMENSIONS = (250, 1_000), (250, 1_000, 10_000, 100_000)
 SECONDS, FULL_SECONDS = 45.0, 300.0
@@ -38,11 +34,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 def solved(cost: str, dimension: int, training: str, seconds: float) -> Measurement:
     """One run."""
     family = COSTS[cost].create(dimension, stream(0, Purpose.PROBLEM))
-    usual = Settings.choose(family, worst_case=TRAINING[training])
-    settings = with_norms(family, usual, False, lambda line: None) or usual
-    outcome = execute(family, settings, Budget(seconds_of_steps=seconds), show=False, check=False)
-    outcome.end_if_interrupted()
-    report = outcome.report()
+    report = report_by_default(family, seconds, worst_case=TRAINING[training])
     labels = {"d": dimension, "terminal cost": cost, "training": training, "seconds": seconds}
     worst = {"largest error": report["largest_error"], "trivial": report["trivial_error"]}
     return {**labels, **errors_in(report), **worst}

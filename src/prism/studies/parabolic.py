@@ -17,15 +17,11 @@ from prism.families import AllenCahnTime, Heat, SineGordonTime
 from prism.families.semilinear import SemilinearFamily, initial_state
 from prism.numerics.keys import Purpose, stream
 from prism.shapes import Point, Scalar
-from prism.solving.runs import execute
-from prism.solving.settings import Settings
-from prism.solving.symmetry import with_norms
 from prism.studies.figures import REFERENCE, legend_below, log_ticks, panels, styles
 from prism.studies.peers.deep_bsde import deep_bsde
 from prism.studies.peers.deep_splitting import deep_splitting
 from prism.studies.peers.problem import PeerResult, SemilinearProblem
-from prism.studies.trials import Measurement, Measurements, Study, Tell
-from prism.training.loop import Budget
+from prism.studies.trials import Measurement, Measurements, Study, Tell, report_by_default
 
 DIMENSIONS, FULL_DIMENSIONS = (10, 100), (10, 100, 1_000, 10_000)
 SECONDS, FULL_SECONDS = 30.0, 120.0
@@ -62,11 +58,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
 def solved(equation: str, dimension: int, seconds: float) -> Measurement:
     """The family, solved for all of its parameters."""
     family = EQUATIONS[equation][0].create(dimension, stream(0, Purpose.PROBLEM))
-    usual = Settings.choose(family)
-    settings = with_norms(family, usual, False, lambda line: None) or usual
-    outcome = execute(family, settings, Budget(seconds_of_steps=seconds), show=False, check=False)
-    outcome.end_if_interrupted()
-    report = outcome.report()
+    report = report_by_default(family, seconds)
     return {
         "d": dimension,
         "equation": equation,

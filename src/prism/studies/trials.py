@@ -19,6 +19,7 @@ from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
 from prism.solving.runs import Outcome, execute
 from prism.solving.settings import Settings
+from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 
 Measurement = dict[str, Any]
@@ -61,6 +62,15 @@ class Trial:
         outcome = execute(family, Settings.choose(family, **self.choices), budget, show=False, check=False)
         outcome.end_if_interrupted()
         return outcome
+
+
+def report_by_default(family: Family, seconds: float, **choices: Any) -> Mapping[str, Any]:
+    """What a run ends with that `prism solve` would make of the family, norms of an equation in time included."""
+    usual = Settings.choose(family, **choices)
+    settings = with_norms(family, usual, False, lambda line: None) or usual
+    outcome = execute(family, settings, Budget(seconds_of_steps=seconds), show=False, check=False)
+    outcome.end_if_interrupted()
+    return outcome.report()
 
 
 def errors_in(report: Mapping[str, Any]) -> Measurement:
