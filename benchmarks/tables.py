@@ -176,6 +176,43 @@ def start_time(rows: Iterable[Row]) -> str:
     )
 
 
+def typed_in_heat(records: Iterable[Row]) -> str:
+    """The heat equation of typed_in.py under the default law of points."""
+    titles = {"relative_l2": "relative L2", "trivial": "trivial", "mu_blind": "μ-blind"}
+    return markdown(
+        [_job_columns(one) | {titles[name]: one[name] for name in titles} for one in _typed(records, "heat")]
+    )
+
+
+def typed_in_control(records: Iterable[Row]) -> str:
+    """The control problem of typed_in.py by the law of the points that it is trained on."""
+    answers = {"": "", "_mu_blind": ", ignores λ", "_limit": ", large-d limit"}
+    places = {"typical": "worst of ten typical points", "origin": "worst at x = 0"}
+    columns = {f"{place}{key}": f"{places[place]}{answers[key]}" for place in places for key in answers}
+    lines = [
+        _job_columns(one) | {"points to train on": one["job"]["law"]} | {columns[name]: one[name] for name in columns}
+        for one in _typed(records, "control")
+    ]
+    return markdown(lines)
+
+
+def _typed(records: Iterable[Row], problem: str) -> list[Row]:
+    """Those of one problem, in the order of dimension, law and seed."""
+    chosen = [record for record in records if record["job"]["problem"] == problem]
+    return sorted(chosen, key=lambda record: tuple(record["job"][name] for name in ("dim", "law", "seed", "minutes")))
+
+
+def _job_columns(record: Row) -> Row:
+    return {"d": record["job"]["dim"], "minutes": record["job"]["minutes"], "seed": record["job"]["seed"]}
+
+
+def kink(rows: Iterable[Row]) -> str:
+    """Ways to give a kinked initial state."""
+    titles = {"relative_l1": "relative L1", "trivial_error": "trivial", "mu_blind_error": "μ-blind"}
+    titles |= {"reference_uncertainty": "reference ±"}
+    return markdown([{titles.get(name, name): value for name, value in row.items()} for row in rows])
+
+
 def study(name: str, record: Row) -> str:
     """The table and the finding of `prism bench NAME`, with the command."""
     known, rows = STUDIES[name], record["rows"]
@@ -196,6 +233,9 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "step-time": ("step_time.json", step_time),
     "time-networks": ("time_networks*.json", time_networks),
     "start-time": ("start_time.json", start_time),
+    "typed-in-heat": ("typed_in.json", typed_in_heat),
+    "typed-in-control": ("typed_in.json", typed_in_control),
+    "kink": ("kink.json", kink),
 }
 """Where its results are, and what is made of them; of several files their contents are a list."""
 

@@ -48,17 +48,18 @@ from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
 from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites
-from prism.networks.lifts.quadratic import QuadraticForms
+from prism.networks.lifts.quadratic import LearnedForms
 from prism.networks.lifts.sites import SiteSums
-from prism.networks.lifts.time import Clock
+from prism.networks.lifts.time import TimeChannel
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
 from prism.objective.residuals import network_derivatives, place_of
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
-from prism.problem.domains import AtTime, Ball, Cube, DiffusionPaths, Domain, Sphere, TimeCylinder, WholeSpace
+from prism.problem.domains import Ball, Cube, Domain, Sphere, WholeSpace
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace, Uniform
 from prism.problem.terms import draw_directions
+from prism.problem.time_domains import AtTime, DiffusionPaths, TimeCylinder
 
 KEY = jax.random.key(20240607)
 D = 5
@@ -297,12 +298,12 @@ def lift_formula(lift: Lift, x, gamma, beta) -> tuple:
                 if part.neighbours is not None:
                     s = s + jnp.sum(jnp.asarray(part.neighbours) * space[1:] * space[:-1])
                 bent.append(((jnp.log(group.smallest + s) if part.logarithmic else s) - group.mean) / group.spread)
-            case Clock():
+            case TimeChannel():
                 bent.append((x[-1:] - group.horizon / 2) / (group.horizon / math.sqrt(12.0)))
             case BlockChannels(part=part):
                 rows = [group.pattern[i % part.size] * group.weight[i // part.size] for i in range(group.dimension)]
                 bent.append(x @ jnp.stack([*rows, *group.weight[group.blocks :]]) + group.bias)
-            case QuadraticForms(part=part):
+            case LearnedForms(part=part):
                 y, d = (x[: group.dimension] - group.centre) / group.unit, group.dimension
                 near = [(i, i + k) for k in range(1, part.window) for i in range(d if part.periodic else d - k)]
                 products = [

@@ -10,7 +10,8 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "prism"
 LAYERS = (
     ("errors", "shapes", "numerics"),
-    ("files", "derivatives", "references"),
+    ("files", "derivatives", "formulas"),
+    ("references",),
     ("problem",),
     ("families", "networks"),
     ("objective",),

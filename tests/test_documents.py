@@ -187,6 +187,13 @@ def test_own_pde_example(capsys):
     assert "skill" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_control_example(capsys, tmp_path):
+    runpy.run_path(str(ROOT / "examples/control.py"))["main"](minutes=0.1, picture=str(tmp_path / "control.png"))
+    assert len(capsys.readouterr().out.splitlines()) == 7
+    assert (tmp_path / "control.png").stat().st_size > 10_000
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_use_public_names_alone(path):
     assert not re.search(r"^\s*(from|import) prism\.", path.read_text(encoding="utf-8"), re.MULTILINE)

@@ -141,7 +141,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "a family in time": lambda: Convection.create(4, KEY).direction,
     "a family of control": lambda: HJBRosenbrock.create(4, KEY).norms,
     "a network of norms": lambda: is_radial(HJBLog.create(4, KEY), 0),
-    "points along a diffusion": lambda: TimeCylinder(WholeSpace(4), 1.0).cover(KEY, jnp.ones(())),
+    "points along a diffusion": lambda: TimeCylinder(WholeSpace(4), 1.0).training_point(KEY, jnp.ones(())),
     "a finished solution": judged,
     "the size of u": sizes_for_inversion,
     "studies of variance": of_studies,

@@ -3,14 +3,16 @@
 __version__: str
 
 from .problem.domains import (
-    AtTime as AtTime,
     Ball as Ball,
     Cube as Cube,
-    DiffusionPaths as DiffusionPaths,
     Domain as Domain,
     Sphere as Sphere,
-    TimeCylinder as TimeCylinder,
     WholeSpace as WholeSpace,
+)
+from .problem.time_domains import (
+    AtTime as AtTime,
+    DiffusionPaths as DiffusionPaths,
+    TimeCylinder as TimeCylinder,
 )
 from .problem.parameters import (
     LogUniform as LogUniform,

@@ -34,8 +34,9 @@ from prism.derivatives.operators import (
 )
 from prism.networks.lifts.parts import Norm, Time
 from prism.problem.constraints import HardConstraint, radial
-from prism.problem.domains import Ball, TimeCylinder
+from prism.problem.domains import Ball
 from prism.problem.forms import QuadraticForm, squared_norm
+from prism.problem.time_domains import TimeCylinder
 
 BALL, CYLINDER = Ball(WIDER, 1.2), TimeCylinder(Ball(WIDER), 2.0)
 OPERATORS = [

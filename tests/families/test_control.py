@@ -68,7 +68,7 @@ def test_the_weights_of_the_two_sums_belong_to_the_problem():
 @every_family
 def test_a_network_of_norms_is_what_is_taken(family):
     told = []
-    chosen = with_norms(family, Settings.choose(family), False, told.append)
+    chosen = with_norms(family, Settings.choose(family), told.append)
     assert chosen is not None
     assert chosen.architecture.lift == norm_lift(family)
     assert len(told) == 1

@@ -7,12 +7,12 @@ import pytest
 from helpers import KEY, SEMILINEAR_FAMILIES, close, name_of, samples
 
 from prism.families import AllenCahnTime, Heat, SineGordonTime, SineGordonTimeBeta
-from prism.families.semilinear import HORIZON, difference, initial_state
+from prism.families.semilinear import HORIZON, increment, initial_state
 from prism.problem.checks import check_family
 from prism.problem.family import Derivatives
 from prism.problem.terms import diffusivity
 from prism.references.finite_differences import line_differences
-from prism.references.radial import radial_solution
+from prism.references.radial import radial_solutions
 
 every_family = pytest.mark.parametrize("family", SEMILINEAR_FAMILIES, ids=name_of)
 STEP = 2e-3
@@ -33,7 +33,7 @@ def test_the_slope_of_the_diffused_state(family):
     @jax.jit
     @jax.vmap
     def both(point):
-        v, slope = family.diffused_and_slope(point)
+        v, slope = family.diffused_with_gradient(point)
         gradient = jax.grad(family.diffused)(point)
         laplacian = jnp.trace(jax.hessian(family.diffused)(point)[:-1, :-1])
         return {"v": (v, family.diffused(point)), "|∇v|²": (slope, jnp.sum(gradient[:-1] ** 2))}, (
@@ -50,8 +50,8 @@ def test_the_slope_of_the_diffused_state(family):
 
 def test_a_small_difference_keeps_its_digits():
     f = lambda u: jnp.sin(3.0 * u)
-    close(difference(f, jnp.asarray(0.4), jnp.asarray(1e-9)), 3e-9 * np.cos(1.2), 1e-7)
-    close(difference(f, jnp.asarray(0.4), jnp.asarray(0.3)), f(0.7) - f(0.4), 1e-8)
+    close(increment(f, jnp.asarray(0.4), jnp.asarray(1e-9)), 3e-9 * np.cos(1.2), 1e-7)
+    close(increment(f, jnp.asarray(0.4), jnp.asarray(0.3)), f(0.7) - f(0.4), 1e-8)
 
 
 REACTIONS = {"Heat": (Heat, [1.1]), "SineGordonTime": (SineGordonTime, [0.9, 1.2]), "beta": (SineGordonTimeBeta, [7.0])}
@@ -67,7 +67,7 @@ def test_a_radial_reference_solves(kind, mu, dimension):
     f = lambda u: np.asarray(family.reaction(u, named))
     point = lambda s, t: jnp.zeros(dimension + 1).at[0].set(jnp.sqrt(s)).at[-1].set(t)
     background = jax.jit(lambda s, t: family.background(point(s, t), named))
-    at = lambda s, t: radial_solution(dimension, initial_state, f, t, s).value - float(background(s, t))
+    at = lambda s, t: radial_solutions(dimension, initial_state, f, t, s)[0].value - float(background(s, t))
     here, left, right = at(s, t), at(s - wide, t), at(s + wide, t)
     by_s, by_ss = (right - left) / (2 * wide), (right - 2 * here + left) / wide**2
     rate = (at(s, t + STEP) - at(s, t - STEP)) / (2 * STEP)

@@ -14,7 +14,7 @@ COUNT = 5
 
 
 @pytest.mark.parametrize("family", TWO_BODY_FAMILIES, ids=name_of)
-def test_two_body_closed_forms(family):
+def test_two_body_formulas(family):
     two_body, origin = family.interaction, jnp.zeros(D)
 
     def one(x, mu):

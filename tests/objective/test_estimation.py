@@ -2,12 +2,13 @@
 
 import jax.numpy as jnp
 import pytest
-from helpers import Terms, name_of
+from helpers import LIFTS, Terms, name_of, small_model
 
 from prism import Ball, Biharmonic, GradientNormSquared, Laplacian, TimeCylinder, TimeDerivative, WeightedTrace
 from prism.derivatives.estimators import Coordinates, Exact, Gram
 from prism.derivatives.operators import Isotropic
-from prism.objective.estimation import suited_estimator
+from prism.networks.lifts.parts import Norm, Time
+from prism.objective.estimation import judging_estimator, suited_estimator
 
 
 class Own(Isotropic):
@@ -40,3 +41,11 @@ def test_the_estimator_suits_the_family(domain, terms, natural, first_order):
     family = Terms(domain, terms)
     assert suited_estimator(family) == natural
     assert suited_estimator(family, natural=False) == first_order
+
+
+def test_a_network_of_norms_is_judged_along_these():
+    """Under a constraint of one's own, where the family alone would be judged by random coordinates."""
+    cylinder = TimeCylinder(Ball(1_000))
+    family = Terms(cylinder, {"lap": Laplacian(), "dt": TimeDerivative()})
+    assert judging_estimator(small_model(cylinder, lift=Norm() + Time()), family) == Gram()
+    assert judging_estimator(small_model(cylinder, lift=LIFTS["affine"]), family) == Coordinates(16)

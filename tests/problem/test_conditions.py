@@ -45,6 +45,17 @@ def test_conditions_draw_where_they_hold(domain):
     close(targets.value, targets.mu[:, 0] * targets.x[:, 0])
 
 
+@pytest.mark.parametrize(("time", "kappa", "variance"), [(0.0, 0.5, 1.0), (2.0, -0.5, 1.0), (0.0, -0.5, 0.0)])
+def test_initial_values_are_asked_where_the_diffusion_comes_from(time, kappa, variance):
+    """E |x|²/d = 1 + 2|κ| left E[part³]: `left` is T at the end where values are given, and 0 at the other."""
+    start = prism.AtTime(prism.TimeCylinder(prism.WholeSpace(200, inwards=0.0), 2.0), time)
+    condition = prism.Prescribed(start, lambda x, mu: mu.a * x[0]).diffused(jnp.asarray(kappa))
+    targets = jax.jit(jax.vmap(lambda k: condition.draw(Harmonic.parameters, k)))(jax.random.split(KEY, 1000))
+    norms = np.mean(np.asarray(targets.x[:, :-1]) ** 2, axis=1)
+    assert np.all(targets.x[:, -1] == time)
+    assert abs(norms.mean() - 1.0 - variance * 2.0 / 4.0) < 4 * norms.std() / np.sqrt(1000)
+
+
 def test_data_are_drawn_row_by_row():
     at, values = jnp.arange(12.0).reshape(4, 3), jnp.arange(4.0)
     data = prism.Observed(at, 10.0 + values[:, None], values)

@@ -137,7 +137,8 @@ def test_paths_lead_to_what_is_asked(asked, expected):
 
 
 def covered(domain, kappa: float):
-    return np.asarray(jax.vmap(lambda key: domain.cover(key, jnp.asarray(kappa)))(jax.random.split(KEY, COUNT)))
+    draw = jax.vmap(lambda key: domain.training_point(key, jnp.asarray(kappa)))
+    return np.asarray(draw(jax.random.split(KEY, COUNT)))
 
 
 def test_points_to_train_on_reach_the_origin():

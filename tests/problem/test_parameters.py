@@ -64,6 +64,18 @@ def test_quadrature_under_a_logarithmic_law():
     close(weights @ points[:, 0], (10.0 - 0.1) / math.log(100.0))  # e^t: 12 nodes leave 1e-15
 
 
+@pytest.mark.parametrize("size", [6, 7, 20])
+def test_quadrature_of_many_parameters_needs_few_nodes(size):
+    """2p nodes inside the box with every moment to the third degree, where a grid of that degree has 2^p."""
+    points, weights = Uniform(**{f"mu{number}": (-1.0, 1.0) for number in range(size)}).quadrature(36)
+    assert points.shape == (2 * size, size)
+    assert float(jnp.max(jnp.abs(points))) < 1.0
+    close(jnp.sum(weights), 1.0)
+    close(1.0 + weights @ points, np.ones(size))
+    close(1.0 + jnp.einsum("k,ki,kj->ij", weights, points, points), 1.0 + np.eye(size) / 3.0)
+    close(1.0 + jnp.einsum("k,ki,kj,kl->ijl", weights, points, points, points), np.ones((size, size, size)))
+
+
 @every_space
 def test_names_and_order(space):
     first, second = space.names

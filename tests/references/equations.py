@@ -1,7 +1,13 @@
 """u_t = Δu + f(u): the equations of the parabolic families, as functions for NumPy and for JAX."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
+
+from prism.references.picard import multilevel_picards
+from prism.references.radial import radial_solutions
+from prism.references.reference import Reference
 
 TIME = 0.3
 
@@ -29,3 +35,13 @@ REACTIONS = {
     "beta": [sine_gordon(0.1), sine_gordon(2.1), sine_gordon(10.0)],
 }
 """Three parameters of each equation."""
+
+
+def radial_solution(*arguments: Any, **options: Any) -> Reference:
+    """The radial series at one parameter."""
+    return radial_solutions(*arguments, **options)[0]
+
+
+def multilevel_picard(*arguments: Any, **options: Any) -> Reference:
+    """Multilevel Picard iteration at one parameter."""
+    return multilevel_picards(*arguments, **options)[0]

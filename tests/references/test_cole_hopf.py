@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from prism.errors import InputError
+from prism.formulas.cole_hopf import hjb_log_value, hjb_rosenbrock_value
 from prism.numerics.keys import root
-from prism.references.cole_hopf import hjb_log_value, hjb_rosenbrock_value
 from prism.references.cole_hopf_quadrature import cole_hopf_monte_carlo, hjb_log, hjb_log_by_density, hjb_rosenbrock
 
 MUS = (0.5, 1.0, 2.0)

@@ -8,20 +8,21 @@ import pytest
 from prism.references.reference import Reference
 
 MODULES = (
-    "reference",
-    "radial",
-    "finite_differences",
-    "diffusion",
-    "flow",
-    "picard",
-    "cole_hopf",
-    "cole_hopf_quadrature",
+    "references.reference",
+    "references.radial",
+    "references.finite_differences",
+    "references.picard",
+    "references.splitting",
+    "references.cole_hopf_quadrature",
+    "formulas.diffusion",
+    "formulas.flow",
+    "formulas.cole_hopf",
 )
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name):
-    found = doctest.testmod(importlib.import_module(f"prism.references.{name}"))
+    found = doctest.testmod(importlib.import_module(f"prism.{name}"))
     assert found.attempted > 0
     assert found.failed == 0
 

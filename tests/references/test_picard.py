@@ -4,14 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from references.equations import TIME, allen_cahn, initial
+from references.equations import TIME, allen_cahn, initial, multilevel_picard
 
 from prism.errors import InputError
+from prism.formulas.diffusion import diffused_arctan_of_maximum, diffused_inverse_quadratic
+from prism.formulas.flow import reaction_flow
 from prism.numerics.keys import root
-from prism.references.diffusion import diffused_arctan_of_maximum, diffused_inverse_quadratic
 from prism.references.finite_differences import line_differences
-from prism.references.flow import reaction_flow
-from prism.references.picard import multilevel_picard, multilevel_picards
+from prism.references.picard import multilevel_picards
 from prism.references.radial import radial_solutions
 
 MU = np.array([0.8, 1.0, 1.2])

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from references.equations import REACTIONS, TIME, heat, initial, sine_gordon
+from references.equations import REACTIONS, TIME, heat, initial, radial_solution, sine_gordon
 from scipy.integrate import quad
 from scipy.stats import chi2
 
 from prism.errors import FailedRun, InputError
 from prism.references.finite_differences import line_differences, radial_differences
-from prism.references.radial import radial_solution, radial_solutions
+from prism.references.radial import radial_solutions
 
 PUBLISHED = {
     "heat": (heat(1.0), {10: 0.47006, 100: 0.31674, 1000: 0.28753, 10_000: 0.28433}),

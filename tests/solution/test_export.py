@@ -19,10 +19,12 @@ import prism
 from prism.cli import main
 from prism.derivatives.operators import Laplacian
 from prism.files import storage
+from prism.networks.lifts.parts import Norm, Time
 from prism.networks.model import Architecture
-from prism.problem.domains import Ball, Cube, Domain, TimeCylinder
+from prism.problem.domains import Ball, Cube, Domain
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.problem.time_domains import TimeCylinder
 from prism.solution import artifacts, export_numpy
 from prism.solution.export import DESCRIPTION, FORWARD, PLATFORMS, README, STABLEHLO, WEIGHTS, numpy_obstacle
 from prism.solution.solution import Solution
@@ -70,9 +72,16 @@ def test_every_lift_agrees(lift, tmp_path):
     agrees(solution_of(Terms(Ball(WIDER), {"lap": Laplacian()}), depth=1, lift=lift), tmp_path / "out")
 
 
-def test_sites_in_time_agree(tmp_path):
+IN_TIME = {
+    "sites": LIFTS["sum"],
+    "norms": Norm() + Norm(logarithmic=True) + Time(),
+}
+
+
+@pytest.mark.parametrize("lift", IN_TIME.values(), ids=IN_TIME)
+def test_lifts_in_time_agree(lift, tmp_path):
     domain = TimeCylinder(Cube(WIDER, -1.0, 2.0), 3.0)
-    agrees(solution_of(Anywhere(domain, Uniform(k=(-1.0, 3.0))), depth=1, lift=LIFTS["sum"]), tmp_path / "out")
+    agrees(solution_of(Anywhere(domain, Uniform(k=(-1.0, 3.0))), depth=1, lift=lift), tmp_path / "out")
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda kind: kind.__name__)

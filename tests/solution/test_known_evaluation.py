@@ -12,6 +12,7 @@ from prism.networks.model import Architecture, Model
 from prism.problem.known import KnownValues
 from prism.references.reference import Reference
 from prism.solution.known_evaluation import evaluate_known
+from prism.solution.solution import Solution
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,8 @@ def test_without_a_network_the_error_is_the_trivial_one(silent):
     assert 1e-5 < found.trivial_error < 0.01 < found.mu_blind_error
     assert found.reference_uncertainty < 1e-9
     assert any("what the family knows beforehand" in line for line in found.describe())
+    assert "no better than the trivial answer" in found.describe()[-1]
+    assert Solution(model, family).evaluate().points == 1
 
 
 def test_a_shifted_network_is_off_by_the_shift(silent):
@@ -43,6 +46,6 @@ def test_a_shifted_network_is_off_by_the_shift(silent):
 
 def test_known_values_of_one_point():
     found = [Reference(1.0, 0.1, "a"), Reference(2.0, 0.2, "b")]
-    known = KnownValues.at_one_point(np.zeros((1, 3)), found)
+    known = KnownValues.at_one_point(np.zeros(3), found)
     assert known.values.tolist() == [[1.0], [2.0]]
     assert known.uncertainties.tolist() == [[0.1], [0.2]]

@@ -24,6 +24,7 @@ from prism.training.loop import Budget
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
+TIMELESS = SineGordon.create(5, KEY)
 SUGGESTED = {
     "norm": (Structure(Kind.NORM, 50, 50), [Norm()]),
     "sum": (Structure(Kind.SUM, 50, 50), [Sites(1, 16)]),
@@ -35,14 +36,14 @@ SUGGESTED = {
 
 @pytest.mark.parametrize(("structure", "parts"), SUGGESTED.values(), ids=SUGGESTED)
 def test_what_is_suggested(structure, parts):
-    found = suggested_lift(structure)
+    found = suggested_lift(structure, TIMELESS)
     assert found is not None
     assert list(found.parts) == parts
 
 
 def test_nothing_is_suggested_without_structure():
-    assert suggested_lift(Structure(Kind.NONE, 50, 50)) is None
-    assert suggested_lift(Structure(Kind.PAIRS, 50_000, 256, 2, pairs=((0, 2),))) is None
+    assert suggested_lift(Structure(Kind.NONE, 50, 50), TIMELESS) is None
+    assert suggested_lift(Structure(Kind.PAIRS, 50_000, 256, 2, pairs=((0, 2),)), TIMELESS) is None
 
 
 def test_every_coordinate_is_in_a_group():
@@ -59,21 +60,21 @@ def test_nothing_behind_a_lift_that_is_read_out_but_a_constant():
 
 def test_each_candidate_once():
     family = SineGordon.create(6, KEY, pairs="none")
-    lifts = candidates(Structure(Kind.NORM, 6, 6), Settings.choose(family))
+    lifts = candidates(Structure(Kind.NORM, 6, 6), family, Settings.choose(family))
     assert list(lifts) == ["the equation's (norm)", "usual", "neighbours"]
-    assert list(candidates(Structure(Kind.NONE, 6, 6), Settings.choose(family))) == ["usual", "neighbours"]
+    assert list(candidates(Structure(Kind.NONE, 6, 6), family, Settings.choose(family))) == ["usual", "neighbours"]
 
 
 def test_sites_and_quadratic_forms_are_tried():
     family, chain = SineGordon.create(6, KEY), Structure(Kind.CHAIN, 6, 6, 3)
-    lifts = candidates(chain, Settings.choose(family))
+    lifts = candidates(chain, family, Settings.choose(family))
     assert list(lifts) == ["the equation's (chain)", "the equation's (chain), quadratic", "usual", "neighbours"]
     assert list(lifts["the equation's (chain), quadratic"].parts) == [Affine(4), Quadratic(3)]
 
 
 def test_in_many_dimensions_an_affine_part_is_tried_alone():
     family = SineGordon.create(30_000, KEY)
-    lifts = candidates(Structure(Kind.CHAIN, 30_000, 100, 2), Settings.choose(family))
+    lifts = candidates(Structure(Kind.CHAIN, 30_000, 100, 2), family, Settings.choose(family))
     assert list(lifts) == ["the equation's (chain)", "usual", "affine"]
     assert lifts["the equation's (chain)"].follows_slopes
 
@@ -81,7 +82,7 @@ def test_in_many_dimensions_an_affine_part_is_tried_alone():
 def test_what_follows_slopes_is_not_tried_by_an_optimiser_without_them():
     family, chain = SineGordon.create(6, KEY), Structure(Kind.CHAIN, 6, 6, 3)
     settings = Settings.choose(family, optimiser=Spring(lift_in_kernel=True, lift_by_slopes=False))
-    assert not any(lift.follows_slopes for lift in candidates(chain, settings).values())
+    assert not any(lift.follows_slopes for lift in candidates(chain, family, settings).values())
 
 
 def finished(family) -> SimpleNamespace:

@@ -49,25 +49,25 @@ EQUATIONS = {
 def test_what_is_radial(family, radial):
     assert is_radial(family, 0) == radial
     told = []
-    chosen = with_norms(family, Settings.choose(family), False, told.append)
-    assert (chosen is not None) == radial == bool(told)
+    chosen = with_norms(family, Settings.choose(family), told.append)
+    assert (chosen is not None) == (radial or bool(family.norms)) == bool(told)
     if chosen is not None:
         assert chosen.estimator == prism.Gram()
-        assert chosen.architecture.lift == Norm() + Norm(logarithmic=True) + Time()
+        assert chosen.architecture.lift == norm_lift(family)
         assert chosen.architecture.linear_lift
 
 
 def test_an_estimator_that_was_given_is_kept():
     family = Heat.create(9, KEY)
     settings = Settings.choose(family, estimator=prism.Coordinates(3))
-    chosen = with_norms(family, settings, True, lambda line: None)
+    chosen = with_norms(family, settings, keep_estimator=True)
     assert chosen is not None
     assert chosen.estimator == prism.Coordinates(3)
 
 
 def test_without_time_trials_decide():
     family = SineGordon.create(9, KEY, pairs="none")
-    assert with_norms(family, Settings.choose(family), False, lambda line: None) is None
+    assert with_norms(family, Settings.choose(family)) is None
 
 
 def test_norms_of_a_familys_own():

@@ -31,7 +31,7 @@ def bench(name: str, directory: Path, capsys: pytest.CaptureFixture[str]) -> lis
     assert record["finding"] is None or record["finding"] in (out / "table.md").read_text()
     assert (out / "figure.png").stat().st_size > 1000
     for one in record["rows"]:
-        assert list(one) == list(MEASUREMENTS[name]()[0])
+        assert list(one) in [list(synthetic) for synthetic in MEASUREMENTS[name]()]
         assert all(value is not None for value in one.values())
     return record["rows"]
 

@@ -43,7 +43,7 @@ def test_a_failing_run_goes_back_and_halves_its_rate():
 # The budget of minutes, by a clock that only the program moves
 
 
-class Clock:
+class TimeChannel:
     now = 0.0
 
     def perf_counter(self) -> float:
@@ -54,7 +54,7 @@ class Clock:
 class Pretended(Program):
     """A program whose k-th step of a run takes `seconds[k]` (the last for all that follow) and does nothing."""
 
-    clock: Clock | None = None
+    clock: TimeChannel | None = None
     seconds: tuple[float, ...] = (0.01,)
     horizons: tuple[list, ...] = ()
 
@@ -70,7 +70,7 @@ class Pretended(Program):
 @pytest.mark.parametrize("spent", [0.0, 4.0])
 @pytest.mark.parametrize("seconds", [(0.01,), (0.3, 0.01), (0.001,), (0.4,)], ids=str)
 def test_minutes_are_kept(monkeypatch, seconds, spent):
-    clock = Clock()
+    clock = TimeChannel()
     monkeypatch.setattr(loop, "time", clock)
     recorder = Recorder(1)
     program = Pretended(None, recorder, clock, seconds, ([],))
@@ -85,7 +85,7 @@ def test_minutes_are_kept(monkeypatch, seconds, spent):
 
 def test_a_spent_budget_takes_no_step(monkeypatch):
     recorder = Recorder(1)
-    program = Pretended(None, recorder, Clock(), (0.01,), ([],))
+    program = Pretended(None, recorder, TimeChannel(), (0.01,), ([],))
     state = recorded_state(recorder)
     assert list(train(program, state, Budget(minutes=0.1), 6.0, same)) == []
     later = eqx.tree_at(lambda s: s.step, state, jnp.asarray(10, jnp.int32))

@@ -22,6 +22,7 @@ from prism.families import (
     SineGordonTimeBeta,
 )
 from prism.families.evolution import EvolutionFamily
+from prism.families.hamilton_jacobi_bellman import ControlFamily
 from prism.families.semilinear import SemilinearFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
@@ -30,8 +31,8 @@ from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
-KnownFamily = TwoBodyFamily | EvolutionFamily | SemilinearFamily | HJBLog | HJBRosenbrock
-FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[HJBLog] | type[HJBRosenbrock]
+KnownFamily = TwoBodyFamily | EvolutionFamily | SemilinearFamily | ControlFamily
+FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily]
 FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,

@@ -14,8 +14,8 @@ from prism.cli.options import SolveOptions
 from prism.cli.predict import read_points
 from prism.cli.speech import answer
 from prism.errors import InputError
+from prism.numerics.precision import in_double_precision
 from prism.problem.family import Family
-from prism.problem.structure import widened
 from prism.references.reference import Reference
 
 ROUNDING = 1e-12
@@ -53,7 +53,7 @@ def reference_at(family: Family, x: np.ndarray, mu: dict[str, float]) -> Referen
     if not family.has_exact:
         raise InputError(f"{type(family).__name__} has neither a reference nor an exact solution")
     with jax.enable_x64(True):
-        wide = widened(family)
+        wide = in_double_precision(family)
         value = float(wide.exact(jnp.asarray(x, jnp.float64), wide.parameters.named(wide.parameters.array(**mu))))
     return Reference(value, ROUNDING * abs(value), "closed form")
 

@@ -39,10 +39,7 @@ def build(chosen: SolveOptions) -> Task:
     budget, family = chosen.build_budget(), chosen.build_family()
     settings = chosen.build_settings(family)
     if chosen.lift is None and chosen.width is None and chosen.depth is None:
-        normed = with_norms(family, settings, chosen.estimator is not None, say)
-        if normed is not None and chosen.activation is not None:
-            activation = settings.architecture.activation
-            normed = replace(normed, architecture=replace(normed.architecture, activation=activation))
+        normed = with_norms(family, settings, say, chosen.estimator is not None, chosen.activation is not None)
         settings = normed or settings
         if normed is None and has_room_for_trials(family, settings, budget):
             chosen = replace(chosen, lift=AUTO)

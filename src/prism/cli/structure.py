@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]
     family = chosen.build_family()
     structure = find_structure(family, chosen.seed)
-    lift = suggested_lift(structure)
+    lift = suggested_lift(structure, family)
     record = {
         "family": chosen.family,
         "dim": chosen.dim,

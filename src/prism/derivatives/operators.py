@@ -58,11 +58,11 @@ class Operator(eqx.Module):
     """Whether it reads the weighted sum over directions alone, so that its coefficient may be collapsed."""
     fixed: ClassVar[bool] = False
     """Whether its directions are the same at every x and μ (for one draw)."""
-    is_diffusion: ClassVar[bool] = False
+    is_laplacian: ClassVar[bool] = False
     """Whether it is the generator of a diffusion, Δu."""
 
     @property
-    def is_rate(self) -> bool:
+    def is_time_derivative(self) -> bool:
         """Whether it is the first derivative by time."""
         return False
 
@@ -105,7 +105,7 @@ class Laplacian(Isotropic):
     """Δu = Σ_i ∂²u/∂x_i² over the space coordinates."""
 
     isotropic_order = 2
-    is_diffusion = True
+    is_laplacian = True
 
     @property
     def order(self) -> int:
@@ -259,7 +259,7 @@ class TimeDerivative(OwnDirections):
         return self.times
 
     @property
-    def is_rate(self) -> bool:
+    def is_time_derivative(self) -> bool:
         return self.times == 1
 
     def shares_directions(self, other: Operator) -> bool:

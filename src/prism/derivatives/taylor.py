@@ -106,19 +106,19 @@ def point_jet(value: Float[Array, "*shape"]) -> Jet:
     return Jet(value, (), None, jnp.zeros(0, value.dtype))
 
 
-def side_by_side(first: Jet, others: Sequence[Jet]) -> Jet:
-    """One jet along the directions of all: of the others as many coefficients as the first has for each direction, the
-    rest of them left at zero, and nothing in its collapsed sum."""
+def stacked(first: Jet, others: Sequence[Jet]) -> Jet:
+    """One jet along the directions of all. The others' coefficients beyond their own order are zero, and so are their
+    weights, so that they add nothing to the collapsed sum of the first."""
     if not others:
         return first
     filled = [[*other.lower, *[jnp.zeros_like(other.lower[0])] * len(first.lower)] for other in others]
     lower = [jnp.concatenate([own, *[other[k] for other in filled]]) for k, own in enumerate(first.lower)]
-    silent = jnp.zeros(sum(len(other.weights) for other in others), first.weights.dtype)
-    return Jet(first.value, tuple(lower), first.top, jnp.concatenate([first.weights, silent]))
+    zero_weights = jnp.zeros(sum(len(other.weights) for other in others), first.weights.dtype)
+    return Jet(first.value, tuple(lower), first.top, jnp.concatenate([first.weights, zero_weights]))
 
 
-def parted(jet: Jet, like: Sequence[Jet]) -> list[Jet]:
-    """The jets that went `side_by_side`, the first of them with the collapsed sum."""
+def unstacked(jet: Jet, like: Sequence[Jet]) -> list[Jet]:
+    """The jets that were `stacked`, the first of them with the collapsed sum."""
     ends = list(itertools.accumulate([len(one.weights) for one in like], initial=0))
     jets = []
     for number, (one, (start, end)) in enumerate(zip(like, itertools.pairwise(ends), strict=True)):

@@ -17,9 +17,10 @@ from jaxtyping import Array, Float
 
 from prism.errors import InputError
 from prism.problem.constraints import Constraint, HardConstraint
-from prism.problem.domains import TimeCylinder, WholeSpace
+from prism.problem.domains import WholeSpace
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
+from prism.problem.time_domains import TimeCylinder
 from prism.shapes import Key, Named, Point, Scalar
 
 

@@ -7,6 +7,7 @@ Both costs are functions of quadratic forms s = xᵀAx, which in many dimensions
 g at s + 2(1−t) tr A, their mean, the large-d limit. Candidates are (1 − t)·N plus this, which is g at t = 1.
 """
 
+import abc
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -17,13 +18,14 @@ from jaxtyping import Float
 
 from prism.derivatives.operators import GradientNormSquared, Laplacian, Operator, TimeDerivative
 from prism.errors import InputError
+from prism.formulas.cole_hopf import hjb_log_value, hjb_rosenbrock_value
 from prism.numerics.keys import Purpose, child, items
 from prism.problem.constraints import Constraint, radial
-from prism.problem.domains import TimeCylinder, WholeSpace
+from prism.problem.domains import WholeSpace
 from prism.problem.family import Derivatives, Family
 from prism.problem.forms import QuadraticForm
 from prism.problem.parameters import ParameterSpace, Uniform
-from prism.references.cole_hopf import hjb_log_value, hjb_rosenbrock_value
+from prism.problem.time_domains import TimeCylinder
 from prism.references.cole_hopf_quadrature import hjb_log, hjb_rosenbrock
 from prism.references.reference import Reference
 from prism.shapes import Key, Named, Point, Scalar, Vector
@@ -37,6 +39,11 @@ class ControlFamily(Family):
 
     box: ClassVar[ParameterSpace]
     """The parameters unless others are given."""
+
+    @classmethod
+    @abc.abstractmethod
+    def create(cls, dimension: int, key: Key, parameters: ParameterSpace | None = None) -> Self:
+        """The problem in `dimension` dimensions, what is random of it drawn from the key."""
 
     @property
     def terms(self) -> Mapping[str, Operator]:

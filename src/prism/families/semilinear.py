@@ -20,13 +20,13 @@ from jaxtyping import Float
 
 from prism.derivatives.operators import Laplacian, Operator, TimeDerivative
 from prism.derivatives.taylor import sum_of
-from prism.problem.constraints import Constraint, radial
-from prism.problem.domains import DiffusionPaths
+from prism.formulas.diffusion import diffused_inverse_quadratic
+from prism.formulas.flow import reaction_flow
+from prism.problem.constraints import Constraint, derivative, radial
 from prism.problem.family import Derivatives, Family
 from prism.problem.known import KnownValues
 from prism.problem.parameters import ParameterSpace, Uniform
-from prism.references.diffusion import diffused_inverse_quadratic
-from prism.references.flow import reaction_flow
+from prism.problem.time_domains import DiffusionPaths
 from prism.references.radial import radial_solutions
 from prism.references.reference import Reference
 from prism.shapes import Key, Named, Point, Scalar
@@ -36,8 +36,6 @@ Values = Any
 HORIZON = 0.3
 MEAN_NODES = 4
 """Of the mean of f' between Φ and u."""
-FLOW_STEPS = 16
-"""Of Runge and Kutta's method for Φ, whose error the residual does not see: 1e-6 for |t ∂f/∂u| up to 3."""
 
 
 class SemilinearFamily(Family):
@@ -63,60 +61,62 @@ class SemilinearFamily(Family):
         """f(u; μ), of one value or of an array of them."""
 
     @abc.abstractmethod
+    def initial(self, space: Point) -> Scalar:
+        """g, the state at t = 0; `space` is x without time."""
+
+    @abc.abstractmethod
     def diffused(self, x: Point) -> Scalar:
         """v at (x, t)."""
 
     @abc.abstractmethod
-    def diffused_and_slope(self, x: Point) -> tuple[Scalar, Scalar]:
+    def diffused_with_gradient(self, x: Point) -> tuple[Scalar, Scalar]:
         """v and |∇v|² at (x, t)."""
 
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
         f = lambda value: self.reaction(value, mu)
-        v, slope = self.diffused_and_slope(x)
-        along = lambda start: reaction_flow(f, start, x[-1], FLOW_STEPS)
-        bend = lambda start: jax.jvp(
-            lambda y: jax.jvp(along, (y,), (jnp.ones_like(y),))[1], (start,), (jnp.ones_like(v),)
-        )
-        limit, (_, curvature) = along(v), bend(v)
-        return u.t - u.lap - difference(f, limit, u.value) - curvature * slope
+        v, gradient_squared = self.diffused_with_gradient(x)
+        flow = lambda start: reaction_flow(f, start, x[-1])
+        curvature = derivative(derivative(flow))(v)  # Φ_vv
+        return u.t - u.lap - increment(f, flow(v), u.value) - curvature * gradient_squared
 
     def constraint(self) -> Constraint:
         return radial(self.domain, factor=lambda s, t, mu: (t / self.domain.horizon) ** 2)
 
     def background(self, x: Point, mu: Named) -> Scalar:
         """Φ(t, v), the large-d limit."""
-        return reaction_flow(lambda value: self.reaction(value, mu), self.diffused(x), x[-1], FLOW_STEPS)
+        return reaction_flow(lambda value: self.reaction(value, mu), self.diffused(x), x[-1])
 
     @abc.abstractmethod
     def references(self, x: Float[np.ndarray, "coordinates"], parameters: Float[np.ndarray, "n p"]) -> list[Reference]:
         """u at one point for each of some parameters, computed without a network."""
 
     def known_values(self, parameters: Float[np.ndarray, "n p"]) -> KnownValues:
-        return KnownValues.at_one_point(self.asked(), self.references(self.asked()[0], parameters))
+        return KnownValues.at_one_point(self.query_point(), self.references(self.query_point(), parameters))
 
     def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
         return self.references(x, np.asarray([[mu[name] for name in self.parameters.names]]))[0]
 
-    def known_reaction(self, parameters: Float[np.ndarray, "n p"]) -> Callable[[Values], Values]:
+    def reaction_at(self, parameters: Float[np.ndarray, "n p"]) -> Callable[[Values], Values]:
         """f for each of some parameters at once, in double precision."""
         columns = np.asarray(parameters, np.float64).T
         named = Named(dict(zip(self.parameters.names, columns, strict=True)))
         return lambda u: self.reaction(u, named)
 
-    def asked(self) -> Float[np.ndarray, "1 coordinates"]:
+    def query_point(self) -> Float[np.ndarray, "coordinates"]:
         """(0, T)."""
-        point = np.zeros((1, self.domain.coordinates))
-        point[:, -1] = self.domain.horizon
-        return point
+        return np.append(np.zeros(self.domain.dimension), self.domain.passing_time)
 
 
 class RadialSemilinearFamily(SemilinearFamily):
     """The same from g = 5/(10 + 2|x|²): u is a function of |x|² and t."""
 
+    def initial(self, space: Point) -> Scalar:
+        return initial_state(jnp.sum(space * space))
+
     def diffused(self, x: Point) -> Scalar:
         return self._at_norm(jnp.sum(x[:-1] ** 2), x[-1])
 
-    def diffused_and_slope(self, x: Point) -> tuple[Scalar, Scalar]:
+    def diffused_with_gradient(self, x: Point) -> tuple[Scalar, Scalar]:
         """|∇v|² = 4s v_s²."""
         s = jnp.sum(x[:-1] ** 2)
         v, by_s = jax.value_and_grad(lambda norm: self._at_norm(norm, x[-1]))(s)
@@ -129,7 +129,7 @@ class RadialSemilinearFamily(SemilinearFamily):
         """By the radial solver in one space dimension."""
         s, t = float(np.sum(np.asarray(x[:-1], np.float64) ** 2)), float(x[-1])
         with jax.enable_x64(True):
-            return radial_solutions(self.domain.dimension, initial_state, self.known_reaction(parameters), t, s)
+            return radial_solutions(self.domain.dimension, initial_state, self.reaction_at(parameters), t, s)
 
 
 def initial_state(s):
@@ -137,8 +137,8 @@ def initial_state(s):
     return 5.0 / (10.0 + 2.0 * s)
 
 
-def difference(f: Callable[[Scalar], Scalar], y: Scalar, w: Scalar) -> Scalar:
+def increment(f: Callable[[Scalar], Scalar], y: Scalar, w: Scalar) -> Scalar:
     """f(y + w) − f(y) = w ∫_0^1 f'(y + θw) dθ, to the last digit of a w that is small beside y."""
     nodes, weights = np.polynomial.legendre.leggauss(MEAN_NODES)
-    slopes = [weight / 2 * jax.grad(f)(y + (1 + node) / 2 * w) for node, weight in zip(nodes, weights, strict=True)]
-    return w * sum_of(slopes)
+    rates = [weight / 2 * jax.grad(f)(y + (1 + node) / 2 * w) for node, weight in zip(nodes, weights, strict=True)]
+    return w * sum_of(rates)

@@ -18,7 +18,7 @@ from prism.derivatives.estimators import Estimator
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Batch, Sampling, draw_batch
-from prism.objective.estimation import suited_estimator
+from prism.objective.estimation import judging_estimator
 from prism.objective.residuals import batch_residuals, lifted_value, solution_value, span_width
 from prism.objective.units import draw_constant_batch, residual_scale
 from prism.problem.family import Family
@@ -80,7 +80,7 @@ class Physics(eqx.Module):
         """Draw the directions, once, and measure `scale`: the residual's root mean square at the points and the middle
         μ where the network is 0, as in training."""
         model, family = solution.model, solution.family
-        estimator = estimator or suited_estimator(family)
+        estimator = estimator or judging_estimator(model, family)
         sampling, key = Sampling(points.shape[0], 1, crossed=True), stream(0, Purpose.CHECK)
         places = points, family.parameters.middle()[None]
         at_places = lambda batch: eqx.tree_at(lambda b: (b.points, b.parameters), batch, places)

@@ -7,6 +7,7 @@ frame belong to a point, or to the whole batch where the estimator shares them.
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -151,7 +152,7 @@ def draw_batch(family: Family, estimator: Estimator, sampling: Sampling, width: 
     purposes = (Purpose.POINTS, Purpose.PARAMETERS, Purpose.CONDITIONS, Purpose.SLOPES)
     point_key, parameter_key, condition_key, slope_key = children(key, *purposes)
     kappa = diffusivity(family)
-    points = jax.vmap(lambda k: family.domain.cover(k, kappa))(items(point_key, sampling.points))
+    points = jax.vmap(lambda k: family.domain.training_point(k, kappa))(items(point_key, sampling.points))
     parameters = jax.vmap(family.parameters.sample)(items(parameter_key, sampling.params))
     shared = tuple(frame.is_shared(estimator) for frame in frames(family))
     batch = Batch(
@@ -187,15 +188,15 @@ def redraw(batch: Batch, family: Family, estimator: Estimator, width: int, key: 
 def pair_at(family: Family, estimator: Estimator, mu: Parameter, width: int, key: Key) -> Pair:
     """A random point at a given parameter, with directions for a lift of `width` channels."""
     point_key, direction_key, slope_key = children(key, Purpose.POINTS, Purpose.DIRECTIONS, Purpose.SLOPES)
-    x = family.domain.cover(point_key, diffusivity(family))
+    x = family.domain.training_point(point_key, diffusivity(family))
     place = place_at(family, x, mu, Gradients.unknown(x.shape[0], width))
     return Pair(x, mu, draw_directions(family, estimator, place, direction_key), slope_key)
 
 
 def _targets(family: Family, key: Key) -> tuple[Target, ...]:
     """A batch of targets for each condition."""
-    targets = []
+    targets, kappa = [], diffusivity(family)
     for number, condition in enumerate(family.conditions.values()):
-        draw = lambda k, condition=condition: condition.draw(family.parameters, k)
+        draw = partial(condition.diffused(kappa).draw, family.parameters)
         targets.append(jax.vmap(draw)(items(item(key, number), condition.points)))
     return tuple(targets)

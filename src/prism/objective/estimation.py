@@ -1,6 +1,7 @@
 """Which estimator suits a family where nothing is said: a part of the rule of `solving/settings.py`."""
 
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram
+from prism.networks.model import Model
 from prism.problem.family import Family
 
 SAMPLED_DIRECTIONS = 16
@@ -15,12 +16,19 @@ def suited_estimator(family: Family, natural: bool = True) -> Estimator:
     """`Gram()` for a natural gradient where operators of order 2 stand under a constraint in closed form, with a sample
     of its directions behind the widest lift. Else every direction where that is cheap, and random coordinates beyond.
 
-    For judging a solution the natural one is right: it has the least variance.
+    For judging a solution (`judging_estimator`) the natural one is right: it has the least variance.
     """
     if natural and family.constraint().closed and takes_gram(family):
         return Gram(SAMPLED_DIRECTIONS) if needs_wide_lift(family) else Gram()
     exact_up_to = NATURAL_EXACT_UP_TO if natural else FIRST_ORDER_EXACT_UP_TO
     return Exact() if family.domain.dimension <= exact_up_to else Coordinates(SAMPLED_DIRECTIONS)
+
+
+def judging_estimator(model: Model, family: Family) -> Estimator:
+    """What suits the family or, behind a lift of norms and time alone, `Gram()`: it has one direction for each norm."""
+    lift = model.lift
+    norms_alone = lift.linear == 0 and all(group.spans_point or not group.sees_space for group in lift.groups)
+    return Gram() if norms_alone and takes_gram(family) else suited_estimator(family)
 
 
 def is_second_order(family: Family) -> bool:

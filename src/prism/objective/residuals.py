@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Draw
 from prism.derivatives.operators import Place
-from prism.derivatives.taylor import Jet, linear_jet, parted, point_jet, side_by_side
+from prism.derivatives.taylor import Jet, linear_jet, point_jet, stacked, unstacked
 from prism.networks.lifts.groups import Along, Coefficients
 from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
@@ -36,15 +36,15 @@ class LiftedNetwork:
     mu: Parameter
 
     def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
-        """Of every frame; those of order 1, as time's derivative, pass through the manifold beside the first of the
-        highest order."""
+        """The jet of N for every frame. To save passes through the manifold, the directions of frames of order 1, as
+        that of u_t, are stacked under those of the frame of highest order; other frames pass on their own."""
         asked = list(zip(self.lifted.frames, frames, decomposed, strict=True))
         leader = max(range(len(asked)), key=lambda number: frames[number].order)
         first = self._hidden(*asked[leader])
-        riding = [n for n, frame in enumerate(frames) if n != leader and frame.order == 1 and first.lower]
-        beside = [Jet(self.lifted.value, asked[n][0].lower, None, decomposed[n].weights) for n in riding]
-        passed = self.model.read(side_by_side(first, beside), self.mu)
-        found = dict(zip([leader, *riding], parted(passed, [first, *beside]), strict=True))
+        first_order = [n for n, frame in enumerate(frames) if n != leader and frame.order == 1 and first.lower]
+        beside = [Jet(self.lifted.value, asked[n][0].lower, None, decomposed[n].weights) for n in first_order]
+        passed = self.model.read(stacked(first, beside), self.mu)
+        found = dict(zip([leader, *first_order], unstacked(passed, [first, *beside]), strict=True))
         alone = lambda number: self.model.read(self._hidden(*asked[number]), self.mu)
         return [found[number] if number in found else alone(number) for number in range(len(asked))]
 

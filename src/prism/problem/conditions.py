@@ -6,6 +6,7 @@ r in units in which it starts at one, u − g in units of its largest miss.
 """
 
 import abc
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
@@ -46,6 +47,10 @@ class Condition(eqx.Module):
             f"{type(self).__name__} says nothing about a given μ; define draw_at(self, mu, parameters, key)"
         )
 
+    def diffused(self, diffusivity: Scalar) -> "Condition":
+        """The condition for an equation of this diffusivity, which decides where points are needed."""
+        return self
+
     @property
     def at_every_parameter(self) -> bool:
         """Whether it says something about every μ, as `draw_at` does."""
@@ -61,20 +66,25 @@ class Condition(eqx.Module):
 class Prescribed(Condition):
     """u = value(x, μ) on a domain of lower dimension: `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0])`.
 
-    Every batch draws `points` of it; `weight` multiplies its mean square in the loss.
+    Every batch draws `points` of it; `weight` multiplies its mean square in the loss. `diffusivity` is the equation's,
+    filled in before points are drawn.
     """
 
     domain: Domain
     value: Callable[[Point, Named], Scalar]
     points: int = eqx.field(static=True, default=50)
     weight: float = eqx.field(static=True, default=1.0)
+    diffusivity: Scalar | float = 0.0
+
+    def diffused(self, diffusivity: Scalar) -> "Prescribed":
+        return dataclasses.replace(self, diffusivity=diffusivity)
 
     def draw(self, parameters: ParameterSpace, key: Key) -> Target:
         point, parameter = children(key, Purpose.POINTS, Purpose.PARAMETERS)
         return self.draw_at(parameters.sample(parameter), parameters, point)
 
     def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
-        x = self.domain.cover(key, jnp.zeros(()))
+        x = self.domain.training_point(key, jnp.asarray(self.diffusivity))
         return Target(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
 
 

@@ -185,14 +185,15 @@ def along_path(path: Callable[[Scalar, Any], Scalar], directions: Any, order: in
     def coefficients(v: Any) -> tuple[Scalar, ...]:
         along, derivatives = (lambda t: path(t, v)), []
         for k in range(1, order + 1):
-            along = _derivative(along)
+            along = derivative(along)
             derivatives.append(along(jnp.zeros((), dtype)) / math.factorial(k))
         return tuple(derivatives)
 
     return jax.vmap(coefficients)(directions)
 
 
-def _derivative(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+def derivative(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+    """f' of a function of one number."""
     return lambda t: jax.jvp(function, (t,), (jnp.ones_like(t),))[1]
 
 

@@ -1,4 +1,4 @@
-"""Where points come from. A domain serves one point at a time and knows its bounds."""
+"""Where points come from. A domain serves one point at a time and knows its bounds; with time: `time_domains`."""
 
 import abc
 
@@ -45,15 +45,15 @@ class Domain(eqx.Module):
 
     @property
     def norm_spread(self) -> float:
-        """The standard deviation of |x − centre|² over its mean; one where it does not vary."""
+        """The standard deviation of |x − centre|² of training points over d·spread²; one where it does not vary."""
         return (2.0 / self.dimension) ** 0.5
 
     @abc.abstractmethod
     def sample(self, key: Key) -> Point:
         """One point, by the law under which errors are measured."""
 
-    def cover(self, key: Key, diffusivity: Scalar) -> Point:
-        """One point to train on: by `sample`, where that reaches all that decides what a solution may be asked for.
+    def training_point(self, key: Key, diffusivity: Scalar) -> Point:
+        """One point to train on: drawn by `sample`, unless u at such points also depends on u elsewhere.
 
         `diffusivity` is κ of u_t = κΔu + ..., negative for u_t + |κ|Δu + ... = 0, whose values are given at the end.
         """
@@ -63,9 +63,10 @@ class Domain(eqx.Module):
         """The point, or one of the domain near it."""
         return point
 
-    def wandered(self, key: Key, variance: Scalar) -> Point:
-        """A point of `cover` after a diffusion of this variance; the same where a boundary ends it."""
-        return self.cover(key, jnp.zeros(()))
+    def diffused_training_point(self, key: Key, variance: Scalar) -> Point:
+        """A training point moved by a normal step of this variance per coordinate; unmoved where the domain has a
+        boundary."""
+        return self.training_point(key, jnp.zeros(()))
 
     def centre(self) -> Point:
         """The point in the middle."""
@@ -80,8 +81,8 @@ class Ball(Domain):
     radius: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self):
-        _check_dimension(self.dimension)
-        _check_positive("radius of a ball", self.radius)
+        check_dimension(self.dimension)
+        check_positive("radius of a ball", self.radius)
 
     @property
     def ball_radius(self) -> float:
@@ -115,8 +116,8 @@ class Sphere(Domain):
     radius: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self):
-        _check_dimension(self.dimension)
-        _check_positive("radius of a sphere", self.radius)
+        check_dimension(self.dimension)
+        check_positive("radius of a sphere", self.radius)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -145,8 +146,8 @@ class Cube(Domain):
     high: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self):
-        _check_dimension(self.dimension)
-        _check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
+        check_dimension(self.dimension)
+        check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -172,8 +173,8 @@ class WholeSpace(Domain):
     inwards: float = eqx.field(static=True, default=0.5)
 
     def __check_init__(self):
-        _check_dimension(self.dimension)
-        _check_positive("deviation of a WholeSpace", self.deviation)
+        check_dimension(self.dimension)
+        check_positive("deviation of a WholeSpace", self.deviation)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -183,165 +184,24 @@ class WholeSpace(Domain):
     def spread(self) -> float:
         return self.deviation
 
+    @property
+    def norm_spread(self) -> float:
+        """That of χ²/d times the square of a factor that is uniform on (0, 1) for the share that is drawn inwards."""
+        second, fourth = (1.0 - self.inwards + self.inwards / power for power in (3.0, 5.0))
+        return ((1.0 + 2.0 / self.dimension) * fourth - second**2) ** 0.5
+
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
 
-    def cover(self, key: Key, diffusivity: Scalar) -> Point:
-        return drawn_inwards(key, self.inwards) * self.sample(key)
+    def training_point(self, key: Key, diffusivity: Scalar) -> Point:
+        return inward_factor(key, self.inwards) * self.sample(key)
 
-    def wandered(self, key: Key, variance: Scalar) -> Point:
+    def diffused_training_point(self, key: Key, variance: Scalar) -> Point:
         step, start = children(key, Purpose.VECTORS, Purpose.POINTS)
-        return self.cover(start, jnp.zeros(())) + jnp.sqrt(variance) * normals(step, self.dimension)
+        return self.training_point(start, jnp.zeros(())) + jnp.sqrt(variance) * normals(step, self.dimension)
 
 
-class TimeCylinder(Domain):
-    """(x, t) with x in a space domain and t uniform on (0, T); time is the last coordinate."""
-
-    space: Domain
-    horizon: float = eqx.field(static=True, default=1.0)
-
-    def __check_init__(self):
-        _check_positive("horizon of a time cylinder", self.horizon)
-
-    @property
-    def time_horizon(self) -> float:
-        return self.horizon
-
-    @property
-    def dimension(self) -> int:
-        return self.space.dimension
-
-    @property
-    def coordinates(self) -> int:
-        return self.space.coordinates + 1
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return self.space.bounds
-
-    @property
-    def spread(self) -> float:
-        return self.space.spread
-
-    @property
-    def norm_spread(self) -> float:
-        return self.space.norm_spread
-
-    def centre(self) -> Point:
-        return jnp.append(self.space.centre(), self.horizon / 2)
-
-    def sample(self, key: Key) -> Point:
-        space, time = children(key, Purpose.SPACE, Purpose.TIME)
-        return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
-
-    def clipped(self, point: Point) -> Point:
-        return jnp.append(self.space.clipped(point[:-1]), jnp.clip(point[-1], 0.0, self.horizon))
-
-    def cover(self, key: Key, diffusivity: Scalar) -> Point:
-        """(x, t) where the diffusion may have carried a point of the space that is asked for at another time: for any
-        part of the time that is left until then, short ones more often."""
-        space, time = children(key, Purpose.SPACE, Purpose.TIME)
-        t, part = self.horizon * jax.random.uniform(time), jax.random.uniform(child(time, Purpose.ROW))
-        left = part**3 * jnp.where(diffusivity > 0, self.horizon - t, t)
-        return jnp.append(self.space.wandered(space, 2.0 * jnp.abs(diffusivity) * left), t)
-
-
-class DiffusionPaths(Domain):
-    """(x, t) along the diffusion through (0, t₀): t uniform on (0, T), x ~ N(0, 2κ|t − t₀| I).
-
-    What a parabolic equation says at the origin at the time `asked` (T unless given), it says through these points:
-    `DiffusionPaths(1000, 0.3)` for u_t = Δu + f(u) from t = 0, asked at t = 0.3; `DiffusionPaths(1000, 1.0, asked=0.0)`
-    for an equation whose values at t = 1 are given. The law is closed: the diffusion carries its points on to others
-    of it.
-    """
-
-    dimension: int = eqx.field(static=True)
-    horizon: float = eqx.field(static=True, default=1.0)
-    asked: float | None = eqx.field(static=True, default=None)
-    diffusivity: float = eqx.field(static=True, default=1.0)
-
-    def __check_init__(self):
-        _check_dimension(self.dimension)
-        _check_positive("horizon of DiffusionPaths", self.horizon)
-        _check_positive("diffusivity of DiffusionPaths", self.diffusivity)
-        if not 0.0 <= self.asked_time <= self.horizon:
-            raise InputError(f"DiffusionPaths are asked at t = {self.asked:g}; give a time from 0 to {self.horizon:g}")
-
-    @property
-    def asked_time(self) -> float:
-        """t₀."""
-        return self.horizon if self.asked is None else self.asked
-
-    @property
-    def time_horizon(self) -> float:
-        return self.horizon
-
-    @property
-    def coordinates(self) -> int:
-        return self.dimension + 1
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -3.0 * self.spread, 3.0 * self.spread
-
-    @property
-    def spread(self) -> float:
-        """√ of the mean of 2κ|t − t₀|."""
-        early, late = self.asked_time, self.horizon - self.asked_time
-        return (self.diffusivity * (early**2 + late**2) / self.horizon) ** 0.5
-
-    @property
-    def norm_spread(self) -> float:
-        """|x|² = σ²(t) χ² with d degrees of freedom, σ² uniform."""
-        early, late = self.asked_time, self.horizon - self.asked_time
-        square = 4.0 * self.horizon * (early**3 + late**3) / (3.0 * (early**2 + late**2) ** 2)
-        return ((1.0 + 2.0 / self.dimension) * square - 1.0) ** 0.5
-
-    def centre(self) -> Point:
-        return jnp.zeros(self.coordinates).at[-1].set(self.horizon / 2)
-
-    def sample(self, key: Key) -> Point:
-        space, time = children(key, Purpose.SPACE, Purpose.TIME)
-        t = self.horizon * jax.random.uniform(time)
-        deviation = jnp.sqrt(2.0 * self.diffusivity * jnp.abs(t - self.asked_time))
-        return jnp.append(deviation * normals(space, self.dimension), t)
-
-    def clipped(self, point: Point) -> Point:
-        return point.at[-1].set(jnp.clip(point[-1], 0.0, self.horizon))
-
-
-class AtTime(Domain):
-    """(x, t) of a time cylinder at one fixed t: where initial values are given."""
-
-    cylinder: TimeCylinder
-    time: float = eqx.field(static=True, default=0.0)
-
-    @property
-    def dimension(self) -> int:
-        return self.cylinder.dimension
-
-    @property
-    def coordinates(self) -> int:
-        return self.cylinder.coordinates
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return self.cylinder.bounds
-
-    def centre(self) -> Point:
-        return self.cylinder.centre().at[-1].set(self.time)
-
-    def sample(self, key: Key) -> Point:
-        return self.cylinder.sample(key).at[-1].set(self.time)
-
-    def clipped(self, point: Point) -> Point:
-        return self.cylinder.clipped(point).at[-1].set(self.time)
-
-    def cover(self, key: Key, diffusivity: Scalar) -> Point:
-        return self.cylinder.cover(key, diffusivity).at[-1].set(self.time)
-
-
-def drawn_inwards(key: Key, share: float) -> Scalar:
+def inward_factor(key: Key, share: float) -> Scalar:
     """A factor uniform on (0, 1) for this share of the points, else 1."""
     factor, whether = jax.random.uniform(child(key, Purpose.RADIUS), (2,))
     return jnp.where(whether < share, factor, 1.0)
@@ -354,11 +214,11 @@ def unit_vector(key: Key, dimension: int) -> Point:
     return vector * jax.lax.rsqrt(jnp.sum(vector * vector))
 
 
-def _check_dimension(dimension: int) -> None:
+def check_dimension(dimension: int) -> None:
     if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
         raise InputError(f"the dimension is {dimension!r}; give a whole number of 1 or more")
 
 
-def _check_positive(name: str, value: float) -> None:
+def check_positive(name: str, value: float) -> None:
     if not 0.0 < value < float("inf"):
         raise InputError(f"the {name} is {value:g}; give a positive finite number")

@@ -18,7 +18,7 @@ class KnownValues:
     uncertainties: Float[np.ndarray, "parameters points"]
 
     @staticmethod
-    def at_one_point(point: Float[np.ndarray, "1 coordinates"], found: Sequence[Reference]) -> "KnownValues":
+    def at_one_point(point: Float[np.ndarray, "coordinates"], found: Sequence[Reference]) -> "KnownValues":
         """From one reference for each parameter."""
         values, uncertainties = np.asarray([[one.value, one.uncertainty] for one in found]).T
-        return KnownValues(point, values[:, None], uncertainties[:, None])
+        return KnownValues(point[None], values[:, None], uncertainties[:, None])

@@ -1,16 +1,15 @@
 """Which coordinates interact, read off the equation itself before any training.
 
 The residual of N = 0 holds the source, the coefficients and what the constraint prescribes. Where its mixed second
-derivative ∂²r/∂x_i∂x_j is large, coordinates i and j interact; where r does not change when x is turned or its
+derivative ∂²r/∂x_i∂x_j is large, coordinates i and j interact; where r does not change when x is reflected or its
 coordinates exchanged, no two of them differ. A factor such as 1 − |x|² adds x gᵀ + g xᵀ to the matrix of second
 derivatives, which is taken off by projecting x out. All in double precision, at a few random points and parameters.
 """
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from prism.derivatives.estimators import Exact, Gram
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, items, stream
+from prism.numerics.precision import in_double_precision
 from prism.problem.family import Family
 from prism.problem.terms import constant_place, constant_residual, draw_directions, sample_pair
 from prism.shapes import Key, Parameter, Point, Scalar
@@ -72,8 +72,6 @@ class Structure:
     """Those that interact, the smaller coordinate first."""
     contrast: float | None = None
     """The median mixed derivative of the pairs over that of all others."""
-    in_time: bool = False
-    """Whether time is one more coordinate."""
     matrix: Float[np.ndarray, "d d"] | None = field(default=None, repr=False, compare=False)
     """Root mean squares of the mixed derivatives, where they are few enough to keep."""
 
@@ -100,13 +98,7 @@ class Structure:
 def find_structure(family: Family, seed: int = 0) -> Structure:
     """Look at the residual of N = 0 of a family, the user's own too: `prism.find_structure(MyFamily(...))`."""
     with jax.enable_x64(True):
-        found = _found(widened(family), stream(seed, Purpose.CHECK))
-    return replace(found, in_time=family.domain.time_horizon is not None)
-
-
-def widened(family: Family) -> Family:
-    """The family in double precision, inside `jax.enable_x64`."""
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, float) if eqx.is_inexact_array(leaf) else leaf, family)
+        return _found(in_double_precision(family), stream(seed, Purpose.CHECK))
 
 
 def _found(family: Family, key: Key) -> Structure:
@@ -121,7 +113,7 @@ def _found(family: Family, key: Key) -> Structure:
     if not np.isfinite(size) or size == 0.0 or dimension < 2:
         return nothing
     change = lambda moved: float(jnp.max(jnp.abs(jax.lax.map(lambda p: residual(*p), (moved, parameters)) - values)))
-    if change(turned(points, dimension, child(key, Purpose.ORIENTATION))) < SAME * size:
+    if change(reflected(points, dimension, child(key, Purpose.ORIENTATION))) < SAME * size:
         return Structure(Kind.NORM, dimension, dimension)
     order = jax.random.permutation(child(key, Purpose.VECTORS), dimension)
     if change(points.at[:, :dimension].set(points[:, order])) < SAME * size:
@@ -151,12 +143,12 @@ def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
     return constant_residual(family, draw_directions(family, estimator, place, key), x, mu, jnp.zeros(()))
 
 
-def turned(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:
+def reflected(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:
     """The points reflected at a random plane through the origin of space."""
     normal = jax.random.normal(key, (dimension,))
     space = points[:, :dimension]
-    turned = space - 2.0 * jnp.outer(space @ normal, normal) / jnp.sum(normal**2)
-    return points.at[:, :dimension].set(turned)
+    moved = space - 2.0 * jnp.outer(space @ normal, normal) / jnp.sum(normal**2)
+    return points.at[:, :dimension].set(moved)
 
 
 @dataclass(frozen=True)

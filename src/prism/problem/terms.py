@@ -16,7 +16,7 @@ from prism.derivatives.directions import Decomposition, Draw, Gradients
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.operators import Operator, Place
 from prism.derivatives.taylor import Jet, constant_jet, point_jet, sum_of
-from prism.numerics.keys import Purpose, children, item
+from prism.numerics.keys import Purpose, children, item, stream
 from prism.problem.family import Derivatives, Family
 from prism.shapes import Key, Parameter, Point, Scalar
 
@@ -88,13 +88,14 @@ def frames(family: Family) -> list[Frame]:
 
 
 def diffusivity(family: Family) -> Scalar:
-    """κ of u_t = κΔu + ..., the largest at both ends and in the middle of the parameters; negative where the equation
-    is u_t + |κ|Δu + ... = 0, and 0 without either term."""
-    times = [name for name, operator in family.terms.items() if operator.is_rate]
-    spreads = [name for name, operator in family.terms.items() if operator.is_diffusion]
+    """κ where the residual is c·(u_t − κΔu) + ...: the ratio of its derivatives by Δu and by u_t at a random point,
+    where u and every term are 1. The largest over the parameters; negative where the equation is u_t + |κ|Δu + ... = 0,
+    and 0 without either term."""
+    times = [name for name, operator in family.terms.items() if operator.is_time_derivative]
+    spreads = [name for name, operator in family.terms.items() if operator.is_laplacian]
     if not times or not spreads or family.domain.time_horizon is None:
         return jnp.zeros(())
-    space, x = family.parameters, family.domain.centre()
+    space, x = family.parameters, family.domain.sample(stream(0, Purpose.CHECK))
     ones = dict.fromkeys(family.terms, jnp.ones(()))
 
     def at(mu: Parameter) -> Scalar:
@@ -104,7 +105,7 @@ def diffusivity(family: Family) -> Scalar:
         return jnp.where(rate == 0, 0.0, -spread / jnp.where(rate == 0, 1.0, rate))
 
     ends = jnp.asarray([space.lows, space.highs], x.dtype)
-    found = jax.vmap(at)(jnp.concatenate([ends, space.middle()[None]]))
+    found = jax.vmap(at)(jnp.concatenate([ends, space.quadrature()[0]]))
     found = jnp.where(jnp.isfinite(found), found, 0.0)
     return found[jnp.argmax(jnp.abs(found))]
 

@@ -43,26 +43,6 @@ ROUNDING = 1e-12
 """Relative uncertainty at least: what rounding leaves after so many sums."""
 
 
-def radial_solution(
-    dimension: int,
-    initial: Function,
-    reaction: Function,
-    time: float,
-    squared_norm: float = 0.0,
-    modes: int = MODES,
-    panels: int = PANELS,
-) -> Reference:
-    """u at |x|² = `squared_norm` and `time`; `initial` is g as a function of s, `reaction` is f.
-
-    The uncertainty is the change on halving the modes, plus that on halving the points in time.
-
-    >>> solution = radial_solution(100, lambda s: 5 / (10 + 2 * s), np.sin, 0.3)
-    >>> round(solution.value, 7), solution.uncertainty < 1e-9
-    (0.0528094, True)
-    """
-    return radial_solutions(dimension, initial, reaction, time, squared_norm, modes, panels)[0]
-
-
 def radial_solutions(
     dimension: int,
     initial: Function,
@@ -72,10 +52,15 @@ def radial_solutions(
     modes: int = MODES,
     panels: int = PANELS,
 ) -> list[Reference]:
-    """`radial_solution` for many parameters at once: `reaction` (or `initial`) closes over arrays of one axis.
+    """u at |x|² = `squared_norm` and `time`; `initial` is g as a function of s, `reaction` is f.
 
-    Both are called with arrays whose last axis has length one and broadcasts against those.
+    One value, or one for each of many parameters: then `reaction` (or `initial`) closes over arrays of one axis, and is
+    called with arrays whose last axis has length one and broadcasts against those. The uncertainty is the change on
+    halving the modes, plus that on halving the points in time.
 
+    >>> (solution,) = radial_solutions(100, lambda s: 5 / (10 + 2 * s), np.sin, 0.3)
+    >>> round(solution.value, 7), solution.uncertainty < 1e-9
+    (0.0528094, True)
     >>> mu = np.array([0.8, 1.0, 1.2])
     >>> found = radial_solutions(100, lambda s: 5 / (10 + 2 * s), lambda u: mu * np.sin(u), 0.3)
     >>> [round(one.value, 4) for one in found]

@@ -74,8 +74,12 @@ class Evaluation:
     affine_error: float | None
     skill: float | None
     by_parameter: tuple[ParameterError, ...]
-    largest_error: float = float("nan")
+    largest_error: float
     """The largest |û − u| over the root mean square of u."""
+    trivial_largest_error: float
+    mu_blind_largest_error: float
+    trivial_answer: str
+    """What the trivial error is that of."""
     reference_uncertainty: float | None = None
     """Where the truth is a reference: the mean of its uncertainties over that of its values."""
 
@@ -85,7 +89,7 @@ class Evaluation:
             f"relative L2 error  {self.relative_l2:.3e} ± {self.relative_l2_standard_error:.0e}   "
             f"on {self.points:,} points and {self.parameters} parameters never trained on",
             f"  at the worst     {self.largest_error:.3e}   the largest error, over the root mean square of u",
-            f"  trivial baseline {self.trivial_error:.3e}   {self._trivial_answer}",
+            f"  trivial baseline {self.trivial_error:.3e}   {self.trivial_answer}",
             f"  μ-blind baseline {self.mu_blind_error:.3e}   the mean over μ of the exact solution",
         ]
         if self.reference_uncertainty is not None:
@@ -96,13 +100,11 @@ class Evaluation:
             return [*lines, "skill              null        the solution does not depend on μ"]
         learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
         verdict = learned if self.skill < 1.0 else "it has not learned μ"
+        if self.relative_l2 >= self.trivial_error:
+            verdict += "; no better than the trivial answer"
+        elif self.trivial_error < self.mu_blind_error:
+            verdict += f", {self.trivial_error / self.relative_l2:.1f} times as good as the trivial one"
         return [*lines, f"skill              {self.skill:<11.3g} error / μ-blind error: {verdict}"]
-
-    @property
-    def _trivial_answer(self) -> str:
-        if self.reference_uncertainty is None:
-            return "the best multiple of the constraint's factor"
-        return "what the family knows beforehand"
 
     def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""
@@ -184,35 +186,58 @@ def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers:
 
 def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) -> Evaluation:
     """The numbers from the sample, in float64."""
-    exact, target = sample.exact, sample.exact - sample.at_zero
-    error = sample.predicted - exact
-    trivial = sample.factor * (np.sum(target * sample.factor) / np.sum(sample.factor**2)) - target
-    blind = sample.blind - exact
-    blind_error = relative_l2(blind, exact)
-    l2 = relative_l2(error, exact)
+    target = sample.exact - sample.at_zero
+    multiple = np.sum(target * sample.factor) / np.sum(sample.factor**2)
+    answers = Answers(
+        truth=sample.exact,
+        predicted=sample.predicted,
+        trivial=sample.at_zero + multiple * sample.factor,
+        blind=sample.blind,
+        affine=sample.affine,
+        index=sample.index,
+    )
+    return compare(answers, parameters, names, "the best multiple of the constraint's factor")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """At each place: the truth, several answers, and which parameter it was taken at."""
+
+    truth: Column
+    predicted: Column
+    trivial: Column
+    blind: Column
+    affine: Column | None
+    index: Column
+
+
+def compare(answers: Answers, parameters: np.ndarray, names: tuple[str, ...], trivial_answer: str) -> Evaluation:
+    """Every answer with the truth."""
+    truth = answers.truth
+    error, trivial, blind = (answer - truth for answer in (answers.predicted, answers.trivial, answers.blind))
+    blind_error, l2 = relative_l2(blind, truth), relative_l2(error, truth)
     by_parameter = []
     for number, mu in enumerate(parameters):
-        here = sample.index == number
+        here = answers.index == number
+        named = {name: float(value) for name, value in zip(names, mu, strict=True)}
         by_parameter.append(
-            ParameterError(
-                {name: float(value) for name, value in zip(names, mu, strict=True)},
-                relative_l2(error[here], exact[here]),
-                relative_l2(trivial[here], exact[here]),
-                relative_l2(blind[here], exact[here]),
-            )
+            ParameterError(named, *(relative_l2(one[here], truth[here]) for one in (error, trivial, blind)))
         )
     return Evaluation(
-        points=len(exact),
+        points=len(truth),
         parameters=len(parameters),
         relative_l2=l2,
-        relative_l2_standard_error=standard_error(error**2, exact**2),
-        relative_l1=float(np.sum(np.abs(error)) / np.sum(np.abs(exact))),
-        trivial_error=relative_l2(trivial, exact),
+        relative_l2_standard_error=standard_error(error**2, truth**2),
+        relative_l1=float(np.sum(np.abs(error)) / np.sum(np.abs(truth))),
+        trivial_error=relative_l2(trivial, truth),
         mu_blind_error=blind_error,
-        affine_error=None if sample.affine is None else relative_l2(sample.affine - exact, exact),
+        affine_error=None if answers.affine is None else relative_l2(answers.affine - truth, truth),
         skill=l2 / blind_error if blind_error > VANISHING else None,
         by_parameter=tuple(by_parameter),
-        largest_error=largest_error(error, exact),
+        largest_error=largest_error(error, truth),
+        trivial_largest_error=largest_error(trivial, truth),
+        mu_blind_largest_error=largest_error(blind, truth),
+        trivial_answer=trivial_answer,
     )
 
 

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import equinox as eqx
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -25,18 +24,13 @@ from jaxtyping import Array, Float
 
 from prism.errors import PrismError, UnusableOutput
 from prism.files import outputs, storage
-from prism.networks.lifts.blocks import BlockChannels
-from prism.networks.lifts.groups import Group
 from prism.networks.lifts.lift import Lift
-from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.quadratic import QuadraticForms
-from prism.networks.lifts.sites import SiteSums
-from prism.networks.lifts.time import Clock
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
 from prism.networks.modulation import HyperGenerator
 from prism.numerics.chunks import CHUNK_NUMBERS
 from prism.numerics.keys import Purpose, items, stream
+from prism.numerics.precision import in_double_precision
 from prism.objective.residuals import solution_value
 from prism.problem.constraints import Free, VanishingOnSphere
 from prism.problem.family import Family
@@ -119,16 +113,15 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
         ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
         ("network", model, (Model,)),
         ("lift", model.lift, (Lift,)),
-        *[
-            ("lift's part", group, (BlockChannels, Clock, QuadraticForms, SquaredNorm, SiteSums))
-            for group in model.lift.groups
-        ],
         ("manifold", model.manifold, (Manifold,)),
         ("generator", model.generator, (HyperGenerator,)),
     )
     for name, part, known in parts:
         if type(part) not in known:
             return f"the {name} {type(part).__name__} is code that only JAX can run"
+    for group in model.lift.groups:
+        if group.recipe.kind not in export_numpy.GROUP_ARRAYS:
+            return f"the lift's part {type(group).__name__} is code that only JAX can run"
     if family.has_background:
         return f"the background of {type(family).__name__} is code that only JAX can run"
     return None
@@ -136,7 +129,7 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
 
 def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
     """solution.py, which is `export_numpy` as it stands, and the two files that it reads."""
-    constraint = family.constraint()
+    constraint, recipes = family.constraint(), [group.recipe for group in model.lift.groups]
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **numpy_weights(model))
     weights = content.getvalue()
@@ -150,7 +143,7 @@ def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
         "layers": model.depth,
         "bent": _numbers(model.lift.bent, model.lift),
         "read_out": _numbers(model.lift.read_out, model.lift),
-        "groups": [_describe_group(group) for group in model.lift.groups],
+        "groups": [{"kind": recipe.kind, **recipe.numbers} for recipe in recipes],
         "linear_lift": model.manifold.linear_lift,
         "generator_layers": len(model.generator.weights),
         "vanishing_radius": constraint.radius if isinstance(constraint, VanishingOnSphere) else None,
@@ -166,50 +159,6 @@ def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
 def _numbers(select: Callable[[Array], Array], lift: Lift) -> list[int]:
     """Which of the lift's channels are selected."""
     return np.asarray(select(jnp.arange(lift.width, dtype=float))).astype(int).tolist()
-
-
-def _describe_group(group: Group) -> dict[str, object]:
-    """What `export_numpy` needs to know of channels that are not linear, beside their arrays."""
-    if isinstance(group, SquaredNorm):
-        epsilon = group.smallest if group.part.logarithmic else None
-        sizes = {"dimension": group.dimension, "mean": group.mean, "spread": group.spread}
-        return {"kind": "norm", **sizes, "epsilon_of_logarithm": epsilon}
-    if isinstance(group, Clock):
-        return {"kind": "time", "horizon": group.horizon, "scale": group.scale}
-    if isinstance(group, BlockChannels):
-        return {"kind": "blocks", "dimension": group.dimension}
-    if isinstance(group, QuadraticForms):
-        return {
-            "kind": "quadratic",
-            "centre": group.centre,
-            "dimension": group.dimension,
-            "scale": group.scale,
-        }
-    assert isinstance(group, SiteSums)
-    return {"kind": "sites", "centre": group.centre, "unit": group.unit, "horizon": group.horizon}
-
-
-def _group_arrays(group: Group) -> dict[str, Array]:
-    if isinstance(group, SquaredNorm):
-        form = group.form
-        none = jnp.zeros(group.dimension - 1)
-        return {"diagonal": form.diagonal, "neighbours": none if form.neighbours is None else form.neighbours}
-    if isinstance(group, Clock):
-        return {}
-    if isinstance(group, BlockChannels):
-        return {"pattern": group.pattern, "weight": group.weight, "bias": group.bias}
-    if isinstance(group, QuadraticForms):
-        return {"pairs": jnp.asarray(group.pairs), "squares": group.squares, "products": group.products}
-    assert isinstance(group, SiteSums)
-    network = group.network
-    return {
-        "places": jnp.asarray(group.places),
-        "first": network.first,
-        "first_bias": network.first_bias,
-        "second": network.second,
-        "second_bias": network.second_bias,
-        "coefficients": group.coefficients,
-    }
 
 
 def numpy_weights(model: Model) -> dict[str, np.ndarray]:
@@ -237,8 +186,7 @@ def numpy_weights(model: Model) -> dict[str, np.ndarray]:
     arrays = {f"{name}_{index}": array for name, many in numbered.items() for index, array in enumerate(many)}
     arrays |= {name: array for name, array in single.items() if array is not None}
     for number, group in enumerate(model.lift.groups):
-        own = _group_arrays(group)
-        arrays |= {f"group_{number}_{name}": array for name, array in own.items()}
+        arrays |= {f"group_{number}_{name}": array for name, array in group.recipe.arrays.items()}
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -251,8 +199,7 @@ def _differences(model: Model, family: Family, files: Mapping[str, bytes]) -> di
     if not np.all(np.isfinite(live)):
         raise PrismError("the solution is not finite at points of its domain; nothing was written")
     with jax.enable_x64(True):
-        widen = lambda leaf: leaf.astype(float) if eqx.is_inexact_array(leaf) else leaf
-        wide_model, wide_family = jax.tree.map(widen, (model, family))
+        wide_model, wide_family = in_double_precision((model, family))
         precise = np.asarray(at_points(value, wide_model, wide_family, points, named))
     relative = lambda error: float(np.max(np.abs(error)) / max(np.max(np.abs(live)), np.finfo(float).tiny))
     compiled = jax.export.deserialize(bytearray(files[STABLEHLO]))

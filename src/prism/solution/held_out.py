@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
-from prism.objective.estimation import suited_estimator
+from prism.objective.estimation import judging_estimator
 from prism.objective.residuals import residual, span_width
 from prism.objective.units import best_constant, constant_residuals, for_constants
 from prism.problem.family import Family
@@ -57,7 +57,7 @@ def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual
 @eqx.filter_jit
 def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[Array, "3"]:
     """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
-    estimator = suited_estimator(family)
+    estimator = judging_estimator(model, family)
     batch = draw_batch(family, estimator, sampling, span_width(model, family), True, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
     best = best_constant(family, constant_batch)

@@ -14,6 +14,7 @@ from prism.problem.family import Family
 from prism.solution import artifacts, prediction
 from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.export import export
+from prism.solution.known_evaluation import evaluate_known
 from prism.solution.trust import Calibration, Trust, calibrate, judge
 from prism.solution.tuning import DEFAULT_TUNABLES, fine_tune
 
@@ -44,7 +45,10 @@ class Solution(eqx.Module):
         return prediction.outside(self.family, parameters)
 
     def evaluate(self, seed: int = 0, points: int | None = None) -> Evaluation:
-        """Errors and baselines on held-out points and parameters, where the family knows its exact solution."""
+        """Errors and baselines on held-out parameters and points; where the family knows its solution at some points
+        alone, at these."""
+        if self.family.has_known_values and not self.family.has_exact:
+            return evaluate_known(self.model, self.family, stream(seed, Purpose.EVALUATION))
         return evaluate(self.model, self.family, stream(seed, Purpose.EVALUATION), points)
 
     @functools.cached_property

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.objective.batches import Sampling, draw_batch
-from prism.objective.estimation import suited_estimator
+from prism.objective.estimation import judging_estimator
 from prism.objective.residuals import batch_residuals, span_width
 from prism.objective.units import for_constants, residual_scale
 from prism.problem.family import Family
@@ -127,7 +127,8 @@ def scaled_residuals(model: Model, family: Family, parameters: Float[Array, "par
 
 @eqx.filter_jit
 def _scaled_residuals(model: Model, family: Family, parameters: Array, key: Key) -> Float[Array, "params"]:
-    estimator, sampling, key = suited_estimator(family), Sampling(POINTS, 1, crossed=True), child(key, Purpose.CHECK)
+    estimator, sampling = judging_estimator(model, family), Sampling(POINTS, 1, crossed=True)
+    key = child(key, Purpose.CHECK)
     batch = draw_batch(family, estimator, sampling, span_width(model, family), False, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.SECOND_DIRECTIONS))
 

@@ -10,6 +10,7 @@ knows no dimension. The unknowns are few: a step is Levenberg and Marquardt's, w
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -26,12 +27,13 @@ from prism.numerics.keys import Purpose, child, item, items, stream
 from prism.numerics.least_squares import Levenberg
 from prism.numerics.staging import Stages, Values
 from prism.objective.batches import Sampling, pair_at
-from prism.objective.estimation import suited_estimator
+from prism.objective.estimation import judging_estimator
 from prism.objective.residuals import span_width
 from prism.objective.rows import Objective
 from prism.objective.units import condition_scale, draw_constant_batch, residual_scale
 from prism.problem.conditions import Condition
 from prism.problem.family import Family
+from prism.problem.terms import diffusivity
 from prism.shapes import Key, Keys, Parameter, Scalar, Vector
 
 POINTS, HELD_OUT = 400, 100
@@ -156,13 +158,13 @@ def fine_tune(
 @eqx.filter_jit
 def objective_at(model: Model, family: Family, mu: Parameter, key: Key) -> Objective:
     """The objective at one μ, its rows in units of those of N = 0 there."""
-    estimator = suited_estimator(family)
+    estimator = judging_estimator(model, family)
     batch = draw_constant_batch(family, estimator, Sampling(SCALE_POINTS, 1, crossed=True), key)
     batch = eqx.tree_at(lambda b: b.parameters, batch, mu[None])
-    targets = []
+    targets, kappa = [], diffusivity(family)
     for number, condition in enumerate(family.conditions.values()):
         keys = items(item(child(key, Purpose.CONDITIONS), number), SCALE_POINTS)
-        draw = lambda k, condition=condition: condition.draw_at(mu, family.parameters, k)
+        draw = partial(condition.diffused(kappa).draw_at, mu, family.parameters)
         targets += [jax.vmap(draw)(keys)] if condition.at_every_parameter else []
     return Objective(
         family,
@@ -186,7 +188,9 @@ def kinds_of_rows(family: Family) -> list[Row]:
 
 def _condition_row(condition: Condition) -> Row:
     def row(objective: Objective, model: Model, mu: Parameter, key: Key) -> Scalar:
-        return objective.condition(model, condition, condition.draw_at(mu, objective.family.parameters, key))
+        family = objective.family
+        target = condition.diffused(diffusivity(family)).draw_at(mu, family.parameters, key)
+        return objective.condition(model, condition, target)
 
     return row
 

@@ -1,8 +1,8 @@
 """Which lift: what the equation tells, and what a short, equal trial of each candidate shows.
 
-    suggested_lift(find_structure(family))      from the equation alone
-    choose_lift(family, settings, lifts, ...)     the candidates, tried; the smallest held-out residual is taken
-    with_decided_lift(family, settings, budget)  both, within a budget: what is done where no lift is named
+    suggested_lift(find_structure(family), family)   from the equation alone
+    choose_lift(family, settings, lifts, ...)        the candidates, tried; the smallest held-out residual is taken
+    with_decided_lift(family, settings, budget)      both, within a budget: what is done where no lift is named
 
 No exact solution is needed. Nothing is assumed in silence: the table of the trials is what the choice was made from.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.errors import FailedRun, TooLarge
-from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, Time, parts_of
+from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, parts_of
 from prism.numerics.keys import Purpose, child, stream
 from prism.problem.checks import check_family
 from prism.problem.family import Family
@@ -23,6 +23,7 @@ from prism.shapes import Key
 from prism.solution.held_out import held_out_residual
 from prism.solving.runs import execute
 from prism.solving.settings import Settings, architecture_for
+from prism.solving.symmetry import norm_lift
 from prism.training.loop import Budget
 
 MANY_FEATURES_UP_TO, FEW_FEATURES = 300, 4
@@ -41,11 +42,11 @@ AFFINE_BEYOND = 20_000
 """Dimensions beyond which an affine lift alone is worth a trial: curvature fades against slopes as 1/√d."""
 
 
-def suggested_lift(structure: Structure) -> Parts | None:
+def suggested_lift(structure: Structure, family: Family) -> Parts | None:
     """What carries a solution of this structure; None where there is none to speak of."""
     match structure.kind:
         case Kind.NORM:
-            return Norm() + Norm(logarithmic=True) + Time() if structure.in_time else parts_of(Norm())
+            return parts_of(Norm()) if family.domain.time_horizon is None else norm_lift(family)
         case Kind.EXCHANGEABLE:
             return Sites(1, features=8, channels=4, shared=True) + Norm()
         case Kind.CHAIN if structure.invariant:
@@ -118,12 +119,12 @@ class LiftChoice:
         return [f"  {'lift':{width}}  {'residual':>10}  {'steps':>6}", *rows, f"taken: {self.best.name}"]
 
 
-def candidates(structure: Structure, settings: Settings) -> dict[str, Parts]:
+def candidates(structure: Structure, family: Family, settings: Settings) -> dict[str, Parts]:
     """What the equation suggests, an affine part with quadratic forms, the usual lift, and sites of neighbours, each
     once; in many dimensions an affine part alone."""
     dimension, kind = structure.dimension, structure.kind.value
     named = {
-        f"the equation's ({kind})": suggested_lift(structure),
+        f"the equation's ({kind})": suggested_lift(structure, family),
         f"the equation's ({kind}), quadratic": quadratic_lift(structure),
         "usual": parts_of(settings.architecture.lift),
         "neighbours": parts_of(usual_sites(min(2, dimension), dimension)) if dimension <= SITES_UP_TO else None,
@@ -203,7 +204,7 @@ def with_decided_lift(
     begun, minutes = time.perf_counter(), budget.minutes
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
-    lifts = candidates(_told_structure(family, settings.seed, tell), settings)
+    lifts = candidates(_told_structure(family, settings.seed, tell), family, settings)
     if len(lifts) == 1:
         return _taken(next(iter(lifts.values())), settings, budget, begun, tell)
     share = SHORTEST_TRIAL if minutes is None else 60.0 * minutes * TRIAL_SHARE

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin, Tanh
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Part, Parts, parts_of
+from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.model import Architecture
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
@@ -96,14 +96,15 @@ def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
 
 def architecture_for(lift: Part | Parts, usual: Architecture) -> Architecture:
     """The usual network behind another lift; a small one where nothing of that goes through the manifold, which then
-    makes no more than a constant that moves with μ. With time, behind few channels that are no linear functions of x:
-    a smooth one, without frequencies."""
-    parts = parts_of(lift)
-    if not any(part.is_bent for part in parts.parts):
+    makes no more than a constant that moves with μ. In time, behind a lift without linear channels of space (|x|², t):
+    32 tanh units, for sines serve phases k·x − ct, which such a lift has not. Behind single channels alone, |x|² or t,
+    the first layer is linear: bent one by one, they would be lost where the activation is flat."""
+    bent = [part for part in parts_of(lift).parts if part.is_bent]
+    if not bent:
         return replace(usual, lift=lift, width=16, depth=2)
-    if usual.linear_lift and not parts.of_kind(Dense) and not parts.of_kind(Blocks):
+    if usual.linear_lift and not any(part.is_linear for part in bent):
         return replace(usual, lift=lift, width=32, activation=Tanh())
-    return replace(usual, lift=lift)
+    return replace(usual, lift=lift, linear_lift=usual.linear_lift or all(part.is_single for part in bent))
 
 
 def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:

@@ -38,10 +38,11 @@ def solve(
     """Solve a whole family: `prism.solve(AllenCahn(prism.Ball(1000)), minutes=2)`.
 
     Train for `steps` or for `minutes` (with the compilation; 1 unless given), on the equation alone. What is not given
-    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md); the lift by
-    short trials, if `minutes` is 2 or more. `independent` makes the loss the product of two independent estimates,
-    `slopes` adds the residual's gradient to it; `worst_case` lets points climb to where the residual is worst. With
-    `progress` a bar and, at the end, the errors (or the residual, without an exact solution) go to standard error.
+    of `estimator`, `optimiser`, `architecture` and `sampling` is chosen for the family (docs/choosing.md). The lift of
+    an equation in time that depends on |x| and t alone is made of these; other lifts are chosen by short trials, if
+    `minutes` is 2 or more. `independent` makes the loss the product of two independent estimates, `slopes` adds the
+    residual's gradient to it; `worst_case` lets points climb to where the residual is worst. With `progress` a bar and,
+    at the end, the errors (or the residual, without an exact solution) go to standard error.
     """
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
@@ -61,7 +62,7 @@ def solve(
     tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     budget = Budget(steps, minutes)
     check_family(family, stream(seed, Purpose.CHECK))
-    normed = with_norms(family, settings, estimator is not None, tell) if architecture is None else None
+    normed = with_norms(family, settings, tell, estimator is not None) if architecture is None else None
     settings = normed or settings
     decides = architecture is None and normed is None and has_room_for_trials(family, settings, budget)
     if decides:

@@ -73,7 +73,7 @@ def measured(problem: str, size: Size, seed: int, tell: Tell) -> list[Measuremen
     kind, pairs, scaled = PROBLEMS[problem]
     family = kind.create(size.dimension, stream(seed, Purpose.PROBLEM), scaled, pairs=pairs)
     usual = Settings.choose(family).architecture
-    found = suggested_lift(find_structure(family, seed)) or parts_of(usual.lift)
+    found = suggested_lift(find_structure(family, seed), family) or parts_of(usual.lift)
     measurements: list[Measurement] = []
     for name, lift in lifts(size.dimension, parts_of(usual.lift), found).items():
         tell(f"{problem} at {size.dimension:,} dimensions, {name}, seed {seed}")

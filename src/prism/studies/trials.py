@@ -64,13 +64,15 @@ class Trial:
         return outcome
 
 
-def report_by_default(family: Family, seconds: float, **choices: Any) -> Mapping[str, Any]:
-    """What a run ends with that `prism solve` would make of the family, norms of an equation in time included."""
+def solved_by_default(family: Family, seconds: float, points: int | None = None, **choices: Any) -> Outcome:
+    """A run with the default settings, the lift for equations in |x| and t included, but without trials of lifts;
+    evaluated at so many points where their number is given."""
     usual = Settings.choose(family, **choices)
-    settings = with_norms(family, usual, False, lambda line: None) or usual
-    outcome = execute(family, settings, Budget(seconds_of_steps=seconds), show=False, check=False)
+    settings = with_norms(family, usual) or usual
+    budget = Budget(seconds_of_steps=seconds)
+    outcome = execute(family, settings, budget, show=False, check=False, judge=points is None)
     outcome.end_if_interrupted()
-    return outcome.report()
+    return outcome if points is None else replace(outcome, evaluation=outcome.solution.evaluate(points=points))
 
 
 def errors_in(report: Mapping[str, Any]) -> Measurement:

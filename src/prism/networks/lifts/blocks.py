@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group, ResidualGradients, Responses, of_polynomial
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, ResidualGradients, Responses, of_polynomial
 from prism.networks.lifts.parts import Blocks
 from prism.networks.modulation import Modulation
 from prism.numerics.damped_systems import damped_pseudoinverse
@@ -66,6 +66,11 @@ class BlockChannels(Group):
     @property
     def workspace(self) -> int:
         return self.dimension
+
+    @property
+    def recipe(self) -> Recipe:
+        arrays = {"pattern": self.pattern, "weight": self.weight, "bias": self.bias}
+        return Recipe("blocks", {"dimension": self.dimension}, arrays)
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         return self.pooled(x) @ self.weight + self.bias

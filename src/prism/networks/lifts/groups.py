@@ -1,7 +1,8 @@
 """Channels of a lift beside those of its own matrix: what each group of them tells the rest of the network."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -40,6 +41,16 @@ class Coefficients(eqx.Module):
     top: Float[Array, "channels"] | None
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """All that some channels are computed from, for a program that does not know PRISM: which kind they are of, and its
+    numbers and arrays by name."""
+
+    kind: str
+    numbers: Mapping[str, float | int | None]
+    arrays: Mapping[str, Array]
+
+
 class Group(eqx.Module):
     """Some channels of a lift as a function of x."""
 
@@ -72,6 +83,11 @@ class Group(eqx.Module):
         return True
 
     @property
+    def spans_point(self) -> bool:
+        """Whether one of its gradients is the point itself, up to a factor."""
+        return False
+
+    @property
     def by_slopes(self) -> tuple[str, ...]:
         """The names of its weights that follow the residual's slopes where the optimiser takes these: as many as
         coordinates, and no rows of a Jacobian are made for them."""
@@ -92,6 +108,11 @@ class Group(eqx.Module):
     def matrix(self) -> Float[Array, "coordinates channels"] | None:
         """W where its channels are linear, x W + b; None elsewhere."""
         return None
+
+    @property
+    @abc.abstractmethod
+    def recipe(self) -> Recipe:
+        """What its channels are computed from."""
 
     @abc.abstractmethod
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:

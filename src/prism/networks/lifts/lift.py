@@ -3,7 +3,8 @@
 Its first channels are linear, z = x W + b; behind them stand those of its groups (`groups.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -14,14 +15,23 @@ from prism.derivatives.directions import Gradients
 from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.groups import Along, Coefficients, Group
 from prism.networks.lifts.norm import SquaredNorm
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Parts, Quadratic, Sites, Time
-from prism.networks.lifts.quadratic import QuadraticForms
+from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites, Time
+from prism.networks.lifts.quadratic import LearnedForms
 from prism.networks.lifts.sites import SiteSums
-from prism.networks.lifts.time import Clock
+from prism.networks.lifts.time import TimeChannel
 from prism.networks.modulation import FactorStart, Modulation
 from prism.numerics.keys import Purpose, child, item
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Key, Point
+
+CHANNELS: dict[type[Part], Callable[[Any, Domain, Key], Group]] = {
+    Norm: lambda part, domain, key: SquaredNorm.create(part, domain),
+    Time: lambda part, domain, key: TimeChannel.create(part, domain),
+    Quadratic: lambda part, domain, key: LearnedForms.create(part, domain),
+    Blocks: BlockChannels.create,
+    Sites: SiteSums.create,
+}
+"""How the channels of each part begin, those of the matrix apart."""
 
 
 class Lifted(eqx.Module):
@@ -46,19 +56,9 @@ class Lift(eqx.Module):
         weight, bias = jnp.zeros((domain.coordinates, 0)), jnp.zeros(0)
         if dense:
             weight, bias = _dense_start(dense[0], domain.coordinates, key)
-        groups = []
-        for number, part in enumerate(parts.parts):
-            if isinstance(part, Norm):
-                groups.append(SquaredNorm.create(part, domain))
-            if isinstance(part, Time):
-                groups.append(Clock.create(part, domain))
-            if isinstance(part, Quadratic):
-                groups.append(QuadraticForms.create(part, domain))
-            if isinstance(part, Blocks):
-                groups.append(BlockChannels.create(part, domain, item(key, number)))
-            if isinstance(part, Sites):
-                groups.append(SiteSums.create(part, domain, item(key, number)))
-        return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)), tuple(groups), affine)
+        own = [(number, part) for number, part in enumerate(parts.parts) if type(part) in CHANNELS]
+        groups = tuple(CHANNELS[type(part)](part, domain, item(key, number)) for number, part in own)
+        return Lift(jnp.pad(weight, ((0, 0), (0, affine))), jnp.pad(bias, (0, affine)), groups, affine)
 
     @property
     def parts(self) -> Parts:
@@ -143,7 +143,7 @@ class Lift(eqx.Module):
     def _all_spanned(self, read_out: bool) -> bool:
         """Groups that are read out are spanned too where another spans the point itself: no direction is then left that
         follows it."""
-        return read_out or any(isinstance(group, SquaredNorm) for group in self.groups)
+        return read_out or any(group.spans_point for group in self.groups)
 
     def gradients(self, x: Point, modulations: Sequence[Modulation], read_out: bool) -> Gradients:
         """Those in x of all channels, or of all but groups that are read out."""

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.taylor import Jet, Log
 from prism.errors import InputError
-from prism.networks.lifts.groups import Along, Coefficients, Group, of_polynomial
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, of_polynomial
 from prism.networks.lifts.parts import Norm
 from prism.networks.modulation import Modulation
 from prism.problem.domains import Domain
@@ -34,18 +34,16 @@ class SquaredNorm(Group):
         weights = _checked("weights", part.weights, domain.dimension)
         neighbours = _checked("neighbours", part.neighbours, domain.dimension - 1)
         weights = np.ones(domain.dimension) if weights is None else weights
-        if not np.any(weights):
-            raise InputError(f"weights of a norm: give {domain.dimension} finite numbers, not all zero")
-        if part.logarithmic and (np.any(weights < 0) or neighbours is not None):
-            raise InputError("a logarithmic norm needs weights that are not negative, and no neighbours")
+        _refuse_impossible(part, domain, weights)
         low, high = domain.bounds
-        pairs = 0.0 if neighbours is None else neighbours.sum()
-        mean = (low + high) ** 2 / 4 * (weights.sum() + pairs) + domain.spread**2 * weights.sum()
-        spread = domain.norm_spread * domain.spread**2 * np.abs(weights).sum()
-        smallest = float(spread / domain.norm_spread / domain.dimension)
-        if part.logarithmic:
-            mean, spread = math.log(smallest + abs(mean)), math.log(1.0 + domain.dimension) / 12.0**0.5
-        return SquaredNorm(part, domain.dimension, float(mean), float(spread), smallest)
+        pairs, variance = 0.0 if neighbours is None else neighbours.sum(), domain.spread**2
+        mean = float((low + high) ** 2 / 4 * (weights.sum() + pairs) + variance * weights.sum())
+        smallest = float(variance * np.abs(weights).mean())
+        if not part.logarithmic:
+            spread = domain.norm_spread * smallest * domain.dimension
+            return SquaredNorm(part, domain.dimension, mean, spread, smallest)
+        spread = math.log(1.0 + domain.dimension) / 12.0**0.5
+        return SquaredNorm(part, domain.dimension, math.log(smallest + abs(mean)), spread, smallest)
 
     @property
     def channels(self) -> int:
@@ -65,6 +63,21 @@ class SquaredNorm(Group):
         weights, neighbours = self.part.weights, self.part.neighbours
         diagonal = jnp.ones(self.dimension) if weights is None else jnp.asarray(np.asarray(weights), float)
         return QuadraticForm(diagonal, None if neighbours is None else jnp.asarray(np.asarray(neighbours), float))
+
+    @property
+    def spans_point(self) -> bool:
+        """Of other forms than |x|² too: theirs lies as near to it as need be assumed."""
+        return True
+
+    @property
+    def recipe(self) -> Recipe:
+        none, epsilon = jnp.zeros(self.dimension - 1), self.smallest if self.part.logarithmic else None
+        sizes = {"dimension": self.dimension, "mean": self.mean, "spread": self.spread}
+        arrays = {
+            "diagonal": self.form.diagonal,
+            "neighbours": none if self.form.neighbours is None else self.form.neighbours,
+        }
+        return Recipe("norm", {**sizes, "epsilon_of_logarithm": epsilon}, arrays)
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         s = self.form(x)[None]
@@ -90,8 +103,15 @@ class SquaredNorm(Group):
         return Coefficients(jet.lower, jet.top)
 
     def jacobian(self, x: Point, modulations: Sequence[Modulation]) -> Float[Array, "coordinates channels"]:
-        slope = 1.0 / (self.smallest + self.form(x)) if self.part.logarithmic else 1.0
-        return slope * self.form.gradient(x)[:, None] / self.spread
+        by_form = 1.0 / (self.smallest + self.form(x)) if self.part.logarithmic else 1.0
+        return by_form * self.form.gradient(x)[:, None] / self.spread
+
+
+def _refuse_impossible(part: Norm, domain: Domain, weights: Float[np.ndarray, "d"]) -> None:
+    if not np.any(weights):
+        raise InputError(f"weights of a norm: give {domain.dimension} finite numbers, not all zero")
+    if part.logarithmic and (np.any(weights < 0) or part.neighbours is not None):
+        raise InputError("a logarithmic norm needs weights that are not negative, and no neighbours")
 
 
 def _checked(name: str, numbers: tuple[float, ...] | None, count: int) -> Float[np.ndarray, "count"] | None:

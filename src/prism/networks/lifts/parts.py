@@ -35,6 +35,16 @@ class Part:
         """Whether its channels go through the manifold; else they are read out, each with a factor q(μ)."""
         return True
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether its channels are linear in x and t."""
+        return False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one channel, without weights of its own."""
+        return False
+
     def __add__(self, other: "Part | Parts") -> "Parts":
         return Parts((self,)) + other
 
@@ -80,6 +90,10 @@ class Dense(Part):
     def __post_init__(self):
         _check_count("width of a dense lift", self.width)
 
+    @property
+    def is_linear(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class Affine(Part):
@@ -89,6 +103,10 @@ class Affine(Part):
 
     def __post_init__(self):
         _check_count("number of affine channels", self.channels)
+
+    @property
+    def is_linear(self) -> bool:
+        return True
 
     @property
     def is_bent(self) -> bool:
@@ -110,6 +128,10 @@ class Blocks(Part):
         _check_count("width of a lift in blocks", self.width)
 
     @property
+    def is_linear(self) -> bool:
+        return True
+
+    @property
     def follows_slopes(self) -> bool:
         return True
 
@@ -125,10 +147,18 @@ class Norm(Part):
     neighbours: tuple[float, ...] | None = None
     logarithmic: bool = False
 
+    @property
+    def is_single(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class Time(Part):
     """One channel t, in units of its spread: for lifts whose other parts do not see time, as `Norm() + Time()`."""
+
+    @property
+    def is_single(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)

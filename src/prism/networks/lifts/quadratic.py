@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group, ResidualGradients, Responses, of_polynomial
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, ResidualGradients, Responses, of_polynomial
 from prism.networks.lifts.parts import Quadratic
 from prism.networks.modulation import Modulation
 from prism.numerics.damped_systems import small_solutions
@@ -23,7 +23,7 @@ from prism.problem.domains import Domain
 from prism.shapes import Hidden, Point
 
 
-class QuadraticForms(Group):
+class LearnedForms(Group):
     """Channels that are read out by q(μ), as affine ones are. Both kinds of entries start at zero."""
 
     part: Quadratic = eqx.field(static=True)
@@ -36,10 +36,10 @@ class QuadraticForms(Group):
     unit: float = eqx.field(static=True)
 
     @staticmethod
-    def create(part: Quadratic, domain: Domain) -> "QuadraticForms":
+    def create(part: Quadratic, domain: Domain) -> "LearnedForms":
         part.check_places(domain.dimension)
         low, high = domain.bounds
-        empty = QuadraticForms(
+        empty = LearnedForms(
             part,
             jnp.zeros((domain.dimension, part.channels)),
             jnp.zeros((0, part.channels)),
@@ -89,6 +89,12 @@ class QuadraticForms(Group):
         if not self.part.periodic:
             return [(k, d - k) for k in distances]
         return [(k, d // 2 if 2 * k == d else d) for k in distances if 2 * k <= d]
+
+    @property
+    def recipe(self) -> Recipe:
+        numbers = {"centre": self.centre, "dimension": self.dimension, "scale": self.scale}
+        arrays = {"pairs": jnp.asarray(self.pairs), "squares": self.squares, "products": self.products}
+        return Recipe("quadratic", numbers, arrays)
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         return self._form(x[: self.dimension] - self.centre)

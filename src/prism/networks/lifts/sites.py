@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Directions, Sparse
 from prism.derivatives.taylor import collapse, linear_jet, point_jet
-from prism.networks.lifts.groups import Along, Coefficients, Group
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe
 from prism.networks.lifts.local_network import LocalDerivatives, LocalFunction, LocalNetwork
 from prism.networks.lifts.parts import Sites
 from prism.networks.modulation import Modulation
@@ -77,6 +77,19 @@ class SiteSums(Group):
             return np.asarray(self.part.groups)
         count = self.dimension - (0 if self.part.periodic else self.part.window - 1)
         return (np.arange(count)[:, None] + np.arange(self.part.window)) % self.dimension
+
+    @property
+    def recipe(self) -> Recipe:
+        network = self.network
+        arrays = {
+            "places": jnp.asarray(self.places),
+            "first": network.first,
+            "first_bias": network.first_bias,
+            "second": network.second,
+            "second_bias": network.second_bias,
+            "coefficients": self.coefficients,
+        }
+        return Recipe("sites", {"centre": self.centre, "unit": self.unit, "horizon": self.horizon}, arrays)
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         return self._sum(self._function(modulations)(point_jet(self._inputs(x))).value.T)

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 import equinox as eqx
 
 from prism.errors import InputError
-from prism.networks.lifts.groups import Along, Coefficients, Group, of_polynomial
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, of_polynomial
 from prism.networks.lifts.parts import Time
 from prism.networks.modulation import Modulation
 from prism.problem.domains import Domain
 from prism.shapes import Hidden, Point
 
 
-class Clock(Group):
+class TimeChannel(Group):
     """z = (t − T/2) √12 / T: one channel that does not see the space."""
 
     part: Time = eqx.field(static=True)
     horizon: float = eqx.field(static=True)
 
     @staticmethod
-    def create(part: Time, domain: Domain) -> "Clock":
+    def create(part: Time, domain: Domain) -> "TimeChannel":
         if domain.time_horizon is None:
             raise InputError("a lift with Time() needs a domain with time, such as TimeCylinder(WholeSpace(d), 1.0)")
-        return Clock(part, domain.time_horizon)
+        return TimeChannel(part, domain.time_horizon)
 
     @property
     def channels(self) -> int:
@@ -44,6 +44,10 @@ class Clock(Group):
     def scale(self) -> float:
         """√12 / T."""
         return 12.0**0.5 / self.horizon
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe("time", {"horizon": self.horizon, "scale": self.scale}, {})
 
     def __call__(self, x: Point, modulations: Sequence[Modulation]) -> Hidden:
         return self.scale * (x[-1:] - self.horizon / 2)

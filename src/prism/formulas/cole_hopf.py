@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.references.diffusion import logarithm_excess, mean_excess
+from prism.formulas.diffusion import logarithm_excess, mean_excess
 from prism.shapes import Point, Scalar, Vector
 
 NODES = np.linspace(-2.2, 6.4, 30)

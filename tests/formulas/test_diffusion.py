@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import log_ndtr
 
-from prism.references.diffusion import diffused_arctan_of_maximum, diffused_inverse_quadratic, logarithm_excess
+from prism.formulas.diffusion import diffused_arctan_of_maximum, diffused_inverse_quadratic, logarithm_excess
 
 HORIZON = 0.3
 

@@ -1,0 +1,167 @@
+"""Domains with time, the last coordinate of a point (x, t)."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.errors import InputError
+from prism.numerics.keys import Purpose, child, children
+from prism.numerics.random import normals
+from prism.problem.domains import Domain, check_dimension, check_positive
+from prism.shapes import Key, Point, Scalar
+
+
+class TimeCylinder(Domain):
+    """(x, t) with x in a space domain and t uniform on (0, T); time is the last coordinate.
+
+    Where space has no boundary, points to train on wander from there as far as the equation's own diffusion carries
+    them, unless `wandering` is False.
+    """
+
+    space: Domain
+    horizon: float = eqx.field(static=True, default=1.0)
+    wandering: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        check_positive("horizon of a time cylinder", self.horizon)
+
+    @property
+    def time_horizon(self) -> float:
+        return self.horizon
+
+    @property
+    def dimension(self) -> int:
+        return self.space.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.space.coordinates + 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.space.bounds
+
+    @property
+    def spread(self) -> float:
+        return self.space.spread
+
+    @property
+    def norm_spread(self) -> float:
+        return self.space.norm_spread
+
+    def centre(self) -> Point:
+        return jnp.append(self.space.centre(), self.horizon / 2)
+
+    def sample(self, key: Key) -> Point:
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
+
+    def clipped(self, point: Point) -> Point:
+        return jnp.append(self.space.clipped(point[:-1]), jnp.clip(point[-1], 0.0, self.horizon))
+
+    def training_point(self, key: Key, diffusivity: Scalar) -> Point:
+        """t is uniform, x a training point of the space, moved by the diffusion for a random part of the time that lies
+        between t and the end at which no values are given: part³, so that short moves are more frequent."""
+        t = self.horizon * jax.random.uniform(child(key, Purpose.TIME))
+        return self.training_point_at(t, key, diffusivity)
+
+    def training_point_at(self, t: Scalar, key: Key, diffusivity: Scalar) -> Point:
+        """The same at a given time."""
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        part = jax.random.uniform(child(time, Purpose.ROW))
+        left = part**3 * jnp.where(diffusivity > 0, self.horizon - t, t) if self.wandering else jnp.zeros(())
+        return jnp.append(self.space.diffused_training_point(space, 2.0 * jnp.abs(diffusivity) * left), t)
+
+
+class DiffusionPaths(Domain):
+    """(x, t) along the diffusion that passes through the origin at t₀, the `query_time` (T unless given): t uniform on
+    (0, T), x ~ N(0, 2κ|t − t₀| I).
+
+    These are the points on which u(0, t₀) depends: `DiffusionPaths(1000, 0.3)` for u_t = Δu + f(u), wanted at t = 0.3;
+    `DiffusionPaths(1000, 1.0, query_time=0.0)` for a problem whose values are given at t = 1.
+    """
+
+    dimension: int = eqx.field(static=True)
+    horizon: float = eqx.field(static=True, default=1.0)
+    query_time: float | None = eqx.field(static=True, default=None)
+    diffusivity: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        check_dimension(self.dimension)
+        check_positive("horizon of DiffusionPaths", self.horizon)
+        check_positive("diffusivity of DiffusionPaths", self.diffusivity)
+        if not 0.0 <= self.passing_time <= self.horizon:
+            raise InputError(f"the query_time is {self.query_time:g}; give a time from 0 to {self.horizon:g}")
+
+    @property
+    def passing_time(self) -> float:
+        """t₀."""
+        return self.horizon if self.query_time is None else self.query_time
+
+    @property
+    def time_horizon(self) -> float:
+        return self.horizon
+
+    @property
+    def coordinates(self) -> int:
+        return self.dimension + 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -3.0 * self.spread, 3.0 * self.spread
+
+    @property
+    def spread(self) -> float:
+        """√ of the mean of 2κ|t − t₀|."""
+        early, late = self.passing_time, self.horizon - self.passing_time
+        return (self.diffusivity * (early**2 + late**2) / self.horizon) ** 0.5
+
+    @property
+    def norm_spread(self) -> float:
+        """|x|² = σ²(t) χ² with d degrees of freedom, σ² uniform."""
+        early, late = self.passing_time, self.horizon - self.passing_time
+        square = 4.0 * self.horizon * (early**3 + late**3) / (3.0 * (early**2 + late**2) ** 2)
+        return ((1.0 + 2.0 / self.dimension) * square - 1.0) ** 0.5
+
+    def centre(self) -> Point:
+        return jnp.zeros(self.coordinates).at[-1].set(self.horizon / 2)
+
+    def sample(self, key: Key) -> Point:
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        t = self.horizon * jax.random.uniform(time)
+        deviation = jnp.sqrt(2.0 * self.diffusivity * jnp.abs(t - self.passing_time))
+        return jnp.append(deviation * normals(space, self.dimension), t)
+
+    def clipped(self, point: Point) -> Point:
+        return point.at[-1].set(jnp.clip(point[-1], 0.0, self.horizon))
+
+
+class AtTime(Domain):
+    """(x, t) of a time cylinder at one fixed t: where initial values are given."""
+
+    cylinder: TimeCylinder
+    time: float = eqx.field(static=True, default=0.0)
+
+    @property
+    def dimension(self) -> int:
+        return self.cylinder.dimension
+
+    @property
+    def coordinates(self) -> int:
+        return self.cylinder.coordinates
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.cylinder.bounds
+
+    def centre(self) -> Point:
+        return self.cylinder.centre().at[-1].set(self.time)
+
+    def sample(self, key: Key) -> Point:
+        return self.cylinder.sample(key).at[-1].set(self.time)
+
+    def clipped(self, point: Point) -> Point:
+        return self.cylinder.clipped(point).at[-1].set(self.time)
+
+    def training_point(self, key: Key, diffusivity: Scalar) -> Point:
+        return self.cylinder.training_point_at(jnp.asarray(self.time), key, diffusivity)
