@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 import prism
 
-DIMENSION, RUNS, STEPS = 100, 64, 100
+DIMENSION, RUNS, STEPS = 100, 400, 100
 PRICES = (0.25, 0.5, 1.0, 1.5, 2.0)
 ALONE, STEERED = "#D55E00", "#0072B2"
 
@@ -134,8 +134,8 @@ def main(minutes: float = 0.5, picture: str = "control.png") -> None:
     draw_vehicles(vehicles, alone, steered[1.0])
     draw_distances(distances, alone, steered)
     draw_costs(costs, solution, start, alone, steered)
-    for axes in (vehicles, distances, costs):
-        axes.legend(fontsize=8)
+    for axes, corner in ((vehicles, "lower left"), (distances, "lower left"), (costs, "upper left")):
+        axes.legend(fontsize=8, loc=corner)
     figure.savefig(picture, dpi=110)
     print(f"picture: {picture}")
 
