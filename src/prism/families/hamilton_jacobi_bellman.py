@@ -4,7 +4,9 @@ The cost is g at the end plus the integral of |α|² on the way, the best contro
 Hopf, u = −log E exp(−g(x + √(2(1−t)) Z)), which is known for both terminal costs.
 
 Both costs are functions of quadratic forms s = xᵀAx, which in many dimensions hardly vary under the noise: u is nearly
-g at s + 2(1−t) tr A, their mean, the large-d limit. Candidates are (1 − t)·N plus this, which is g at t = 1.
+g at s + 2(1−t) tr A, their mean, the large-d limit. Candidates are (1 − t)·N plus this, which is g at t = 1. Every term
+of the equation is of the size of 1/(1 + that mean), which grows d times from a typical point to the origin at t = 1; so
+the residual is multiplied by it, and no few points decide a step.
 """
 
 import abc
@@ -14,7 +16,7 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from prism.derivatives.operators import GradientNormSquared, Laplacian, Operator, TimeDerivative
 from prism.errors import InputError
@@ -49,8 +51,16 @@ class ControlFamily(Family):
     def terms(self) -> Mapping[str, Operator]:
         return {"lap": Laplacian(), "grad2": GradientNormSquared(), "t": TimeDerivative()}
 
+    @abc.abstractmethod
+    def mean_argument(self, s: Array, t: Scalar, mu: Named) -> Scalar:
+        """What the terminal cost takes the logarithm of, times 2, at the mean of its forms s under the noise."""
+
+    @abc.abstractmethod
+    def forms(self, x: Point) -> Array:
+        """s at a point."""
+
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
-        return u.t + u.lap - u.grad2
+        return self.mean_argument(self.forms(x), x[-1], mu) * (u.t + u.lap - u.grad2)
 
 
 class HJBLog(ControlFamily):
@@ -63,9 +73,14 @@ class HJBLog(ControlFamily):
         """The problem in `dimension` dimensions; nothing of it is random."""
         return cls(domain=_domain(dimension), parameters=parameters or cls.box)
 
+    def mean_argument(self, s: Array, t: Scalar, mu: Named) -> Scalar:
+        return 1.0 + s + 2.0 * (1.0 - t) * self.domain.dimension
+
+    def forms(self, x: Point) -> Array:
+        return jnp.sum(x[:-1] ** 2)
+
     def constraint(self) -> Constraint:
-        mean = lambda s, t: s + 2.0 * (1.0 - t) * self.domain.dimension
-        limit = lambda s, t, mu: mu.mu1 * jnp.log((1.0 + mean(s, t)) / 2.0)
+        limit = lambda s, t, mu: mu.mu1 * jnp.log(self.mean_argument(s, t, mu) / 2.0)
         return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit)
 
     def exact(self, x: Point, mu: Named) -> Scalar:
@@ -106,14 +121,15 @@ class HJBRosenbrock(ControlFamily):
         steps = QuadraticForm(jnp.pad(a, (0, 1)) + jnp.pad(a, (1, 0)), -2.0 * a)
         return steps, QuadraticForm(jnp.pad(b, (1, 0)))
 
+    def mean_argument(self, s: Array, t: Scalar, mu: Named) -> Scalar:
+        first, second = (s[k] + 2.0 * (1.0 - t) * jnp.sum(norm.diagonal) for k, norm in enumerate(self.norms))
+        return 1.0 + mu.mu1 * first + mu.mu2 * second
+
+    def forms(self, x: Point) -> Array:
+        return jnp.stack([norm(x) for norm in self.norms])
+
     def constraint(self) -> Constraint:
-        traces = [jnp.sum(norm.diagonal) for norm in self.norms]
-        mean = lambda s, t: [value + 2.0 * (1.0 - t) * trace for value, trace in zip(s, traces, strict=True)]
-
-        def limit(s: Vector, t: Scalar, mu: Named) -> Scalar:
-            first, second = mean(s, t)
-            return jnp.log((1.0 + mu.mu1 * first + mu.mu2 * second) / 2.0)
-
+        limit = lambda s, t, mu: jnp.log(self.mean_argument(s, t, mu) / 2.0)
         return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit, norms=self.norms)
 
     def exact(self, x: Point, mu: Named) -> Scalar:
