@@ -77,8 +77,9 @@ def figure(measurements: Measurements) -> Figure:
         errors.axhline(here[0]["trivial"], color=REFERENCE, ls=":", label="trivial answer")
         errors.axhline(here[0]["μ-blind"], color=REFERENCE, ls="--", label="best answer that ignores μ")
         errors.set(yscale="log", ylabel="relative L2", title=f"{dimension:,} dimensions")
-        memory.plot(places, [one["peak MB"] / 1024 for one in here], "o")
-        memory.set(ylabel="peak memory, GB", ylim=(0, None))
+        gigabytes = [one["peak MB"] / 1024 for one in here]
+        memory.plot(places, gigabytes, "o")
+        memory.set(ylabel="peak memory, GB", ylim=(0, 1.15 * max(gigabytes)))
         for axes in (errors, memory):
             axes.set_xticks(places, [one["lift"] for one in here], rotation=40, ha="right")
     legend_below(drawn, rows[0][0])

@@ -55,13 +55,17 @@ def figure(measurements: Measurements) -> Figure:
         for training in looks:
             rows = [one for one in here if one["training"] == training]
             places = [one["d"] for one in rows]
-            axes.plot(places, [one["relative L2"] for one in rows], label=f"{training}: mean", **looks[training])
+            axes.plot(places, [one["relative L2"] for one in rows], label=f"{training}: relative L2", **looks[training])
             axes.plot(
                 places, [one["largest error"] for one in rows], ls="--", label=f"{training}: largest", **looks[training]
             )
         first = [one for one in here if one["training"] == here[0]["training"]]
         axes.plot(
-            [one["d"] for one in first], [one["trivial"] for one in first], ":", color=REFERENCE, label="trivial, mean"
+            [one["d"] for one in first],
+            [one["trivial"] for one in first],
+            ":",
+            color=REFERENCE,
+            label="trivial: relative L2",
         )
         axes.set(xscale="log", yscale="log", title=cost, xlabel="dimensions")
         log_ticks(axes.xaxis)
