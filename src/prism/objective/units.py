@@ -60,7 +60,8 @@ def with_units(model: Model, objective: Objective, key: Key) -> tuple[Model, Obj
 
     With r(N) the residual: scale = rms r(0); level the constant network of the smallest residual, where that is worth
     taking; amplitude = rms r(level) / rms r'(level)[1], the size of the constant that answers a residual of that size;
-    slope_scale = rms |∇ₓr(0)|; condition_scale the largest of amplitude and what the conditions ask for beyond N = 0.
+    slope_scale = rms |∇ₓr(0)|; condition_scale the largest of amplitude and what the conditions ask for beyond N = 0,
+    which is then the amplitude too.
     """
     family, sampling = objective.family, objective.sampling
     few = sampling.with_points(min(sampling.points, UNIT_POINTS))
@@ -72,6 +73,7 @@ def with_units(model: Model, objective: Objective, key: Key) -> tuple[Model, Obj
     )
     slope_scale = root_mean_square(slopes) * slopes.shape[1] ** 0.5
     misses = condition_scale(family, batch.targets, amplitude)
+    amplitude = misses if family.conditions else amplitude  # u is as large as its prescribed values, at the least
     scales = (scale, jnp.where(slope_scale > 0, slope_scale, 1.0), misses)
     model = eqx.tree_at(lambda m: (m.level, m.amplitude), model, (best.value, amplitude))
     return model, eqx.tree_at(lambda o: (o.scale, o.slope_scale, o.condition_scale), objective, scales)

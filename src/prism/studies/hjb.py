@@ -60,13 +60,8 @@ def figure(measurements: Measurements) -> Figure:
                 places, [one["largest error"] for one in rows], ls="--", label=f"{training}: largest", **looks[training]
             )
         first = [one for one in here if one["training"] == here[0]["training"]]
-        axes.plot(
-            [one["d"] for one in first],
-            [one["trivial"] for one in first],
-            ":",
-            color=REFERENCE,
-            label="trivial: relative L2",
-        )
+        trivial = [one["trivial"] for one in first]
+        axes.plot([one["d"] for one in first], trivial, ":", color=REFERENCE, label="trivial: relative L2")
         axes.set(xscale="log", yscale="log", title=cost, xlabel="dimensions")
         log_ticks(axes.xaxis)
     plots[0].set_ylabel("relative error")
