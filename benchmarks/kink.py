@@ -6,8 +6,8 @@ built in: the family as it is, u = Φ(t, v) + w, with v the initial state diffus
 Φ the flow of the reaction. diffused: v alone as a hard offset, u = v + tN. soft: u free, u(x, 0) asked for at 100
 random points of every batch. kinked: the initial state as a hard offset, differentiated at points, which misses its
 kinks. Errors are relative L1 at (0, 0.3) over 100 unseen μ, against multilevel Picard iteration; the trivial one is
-that of N = 0.
-Results are added to benchmarks/results/kink.json; `python benchmarks/tables.py` makes the table of the documents from them.
+that of N = 0. Results are added to benchmarks/results/kink.json; `python benchmarks/tables.py` makes the table of the
+documents from them.
 """
 
 import argparse

@@ -157,3 +157,24 @@ def test_the_scale_is_the_size_of_the_residual_of_nothing():
 def test_one_bad_point_does_not_decide_the_units():
     close(root_mean_square(jnp.asarray([3.0, np.nan, -3.0, np.inf])), 3.0)
     assert root_mean_square(jnp.asarray([np.nan])) == 0.0
+
+
+class Growing(Terms):
+    """Δu + u = 0 with u = 3 on the sphere: the network that is zero solves the equation, and not the problem."""
+
+    @property
+    def conditions(self):
+        return {"sphere": Prescribed(Sphere(self.domain.dimension), lambda x, mu: 3.0 + 0.0 * x[0], points=4)}
+
+    def residual(self, u, x, mu):
+        return u.lap + u.value
+
+    def constraint(self):
+        return Free()
+
+
+def test_prescribed_values_are_the_unit_where_zero_solves_the_equation():
+    model, aim = raw(Growing(BALL, {"lap": Laplacian()}))
+    found, in_units = eqx.filter_jit(with_units)(model, aim, KEY)
+    close(found.amplitude, 3.0)
+    close(in_units.condition_scale, 3.0)
