@@ -206,13 +206,6 @@ def _job_columns(record: Row) -> Row:
     return {"d": record["job"]["dim"], "minutes": record["job"]["minutes"], "seed": record["job"]["seed"]}
 
 
-def kink(rows: Iterable[Row]) -> str:
-    """Ways to give a kinked initial state."""
-    titles = {"relative_l1": "relative L1", "trivial_error": "trivial", "mu_blind_error": "μ-blind"}
-    titles |= {"reference_uncertainty": "reference ±"}
-    return markdown([{titles.get(name, name): value for name, value in row.items()} for row in rows])
-
-
 def study(name: str, record: Row) -> str:
     """The table and the finding of `prism bench NAME`, with the command."""
     known, rows = STUDIES[name], record["rows"]
@@ -235,7 +228,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "start-time": ("start_time.json", start_time),
     "typed-in-heat": ("typed_in.json", typed_in_heat),
     "typed-in-control": ("typed_in.json", typed_in_control),
-    "kink": ("kink.json", kink),
+    "kink": ("kink.json", markdown),
 }
 """Where its results are, and what is made of them; of several files their contents are a list."""
 

@@ -6,7 +6,7 @@ Hopf, u = −log E exp(−g(x + √(2(1−t)) Z)), which is known for both termi
 Both costs are functions of quadratic forms s = xᵀAx, which in many dimensions hardly vary under the noise: u is nearly
 g at s + 2(1−t) tr A, their mean, the large-d limit. Candidates are (1 − t)·N plus this, which is g at t = 1. Every term
 of the equation is of the size of 1/(1 + that mean), which grows d times from a typical point to the origin at t = 1; so
-the residual is multiplied by it, and no few points decide a step.
+the residual is multiplied by 1 + that mean, and no few points decide a step.
 """
 
 import abc

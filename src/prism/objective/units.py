@@ -67,7 +67,7 @@ def with_units(model: Model, objective: Objective, key: Key) -> tuple[Model, Obj
     few = sampling.with_points(min(sampling.points, UNIT_POINTS))
     batch, zero = draw_constant_batch(family, objective.estimator, few, key), jnp.zeros(())
     scale, best = residual_scale(family, batch), best_level(family, batch)
-    amplitude = jnp.where(best.gain > 0, jnp.maximum(best.residual, LEAST_LEFT * scale) / best.gain, 1.0)
+    amplitude = best.answer(scale)
     slopes = batch.pairs().map(
         lambda pair: jax.grad(lambda x: constant_residual(family, pair.draws, x, pair.mu, zero))(pair.x)
     )
@@ -92,6 +92,16 @@ class Constant(eqx.Module):
     def of(family: Family, batch: Batch, value: Scalar) -> "Constant":
         residuals, gains = constant_response(family, batch, value)
         return Constant(value, root_mean_square(residuals), root_mean_square(gains), jnp.sum(jnp.isfinite(residuals)))
+
+    def answer(self, scale: Scalar) -> Scalar:
+        """The size of the change that answers its residual, to rounding at a residual of size `scale`; 1 where no
+        change does."""
+        return jnp.where(self.gain > 0, jnp.maximum(self.residual, LEAST_LEFT * scale) / self.gain, 1.0)
+
+
+def answer_at_zero(family: Family, batch: Batch, scale: Scalar) -> Scalar:
+    """The size of the constant network that answers the residual of N = 0."""
+    return Constant.of(family, batch, jnp.zeros(())).answer(scale)
 
 
 def best_level(family: Family, batch: Batch) -> Constant:

@@ -175,6 +175,8 @@ class WholeSpace(Domain):
     def __check_init__(self):
         check_dimension(self.dimension)
         check_positive("deviation of a WholeSpace", self.deviation)
+        if not 0.0 <= self.inwards <= 1.0:
+            raise InputError(f"the share of points drawn inwards is {self.inwards:g}; give a number from 0 to 1")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from prism.objective.batches import Sampling, pair_at
 from prism.objective.estimation import judging_estimator
 from prism.objective.residuals import span_width
 from prism.objective.rows import Objective
-from prism.objective.units import condition_scale, draw_constant_batch, residual_scale
+from prism.objective.units import answer_at_zero, condition_scale, draw_constant_batch, residual_scale
 from prism.problem.conditions import Condition
 from prism.problem.family import Family
 from prism.problem.terms import diffusivity
@@ -161,7 +161,7 @@ def objective_at(model: Model, family: Family, mu: Parameter, key: Key) -> Objec
     estimator = judging_estimator(model, family)
     batch = draw_constant_batch(family, estimator, Sampling(SCALE_POINTS, 1, crossed=True), key)
     batch = eqx.tree_at(lambda b: b.parameters, batch, mu[None])
-    targets, kappa = [], diffusivity(family)
+    scale, targets, kappa = residual_scale(family, batch), [], diffusivity(family)
     for number, condition in enumerate(family.conditions.values()):
         keys = items(item(child(key, Purpose.CONDITIONS), number), SCALE_POINTS)
         draw = partial(condition.diffused(kappa).draw_at, mu, family.parameters)
@@ -169,9 +169,9 @@ def objective_at(model: Model, family: Family, mu: Parameter, key: Key) -> Objec
     return Objective(
         family,
         estimator,
-        residual_scale(family, batch),
+        scale,
         Sampling(POINTS, POINTS),
-        condition_scale=condition_scale(family, targets, jnp.abs(model.amplitude)),
+        condition_scale=condition_scale(family, targets, answer_at_zero(family, batch, scale)),
     )
 
 
