@@ -85,7 +85,7 @@ WAYS = {"built in": lambda family: family, "diffused": Diffused, "soft": Soft, "
 def measured(dim: int, way: str, seconds: float) -> dict:
     built_in = AllenCahnTime.create(dim, stream(0, Purpose.PROBLEM))
     outcome = solved_by_default(WAYS[way](built_in), seconds)
-    found = outcome.evaluation
+    found = outcome.solution.training.evaluation
     mean = lambda name: float(np.mean([getattr(one, name) for one in found.by_parameter]))
     errors = {"relative L1": mean("relative_l2"), "trivial": mean("trivial_error"), "μ-blind": mean("mu_blind_error")}
     labels = {"d": dim, "initial state": way, "seconds": seconds, "steps": outcome.steps}

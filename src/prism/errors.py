@@ -1,6 +1,7 @@
-"""The errors that PRISM raises on purpose.
+"""The errors that PRISM raises on purpose, and the warnings it gives.
 
 Each message says what is wrong and, where there is one, the fix. Any other exception is a defect of PRISM.
+A warning that should stop a program: `warnings.simplefilter("error", prism.BeyondTraining)`.
 """
 
 from pathlib import Path
@@ -50,3 +51,19 @@ class TooLarge(InputError):
         self.complaint = f"{batch} needs {needed:.1f} GiB and {usable:.1f} GiB may be used"
         remedy = "take a lower dimension, a narrower lift or fewer directions"
         super().__init__(f"{self.complaint}; {remedy if fitting is None else f'points={fitting} fits'}")
+
+
+class PrismWarning(UserWarning):
+    """Base of every warning that PRISM gives on purpose."""
+
+
+class NotSolved(PrismWarning):
+    """Training ended, but what came out is not, or not yet, a solution; the message says why and what to do."""
+
+
+class NotImproved(PrismWarning):
+    """Tuning at a parameter gained nothing; the message says what to do instead."""
+
+
+class BeyondTraining(PrismWarning):
+    """u was asked where it was not trained: another parameter, or a point outside the domain or its law."""

@@ -49,7 +49,7 @@ def finished_run(path: Path) -> Path:
     family = options.build_family()
     settings = options.build_settings(family)
     model = Model.create(settings.architecture, family.domain, family.parameters, stream(0, Purpose.MODEL))
-    config = options.resolved(settings).config()
+    config = options.resolved(settings, family).config()
     RunDirectory.new(path, force=False).begin(config, resume=False)
     Solution(model, family).save(path / "model", config)
     return path

@@ -425,8 +425,9 @@ def test_an_estimator_is_reported_under_the_name_it_is_typed_by(text):
 
 def sampling(**options) -> Sampling:
     chosen = SolveOptions(family="allen-cahn", dim=6, **options)
-    settings = chosen.build_settings(chosen.build_family())
-    again = chosen.resolved(settings)
+    family = chosen.build_family()
+    settings = chosen.build_settings(family)
+    again = chosen.resolved(settings, family)
     assert again.build_settings(again.build_family()).sampling == settings.sampling, "config.json says the same"
     return settings.sampling
 

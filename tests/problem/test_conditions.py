@@ -69,8 +69,8 @@ def test_a_problem_given_by_its_boundary_values_is_solved():
     family, network = Harmonic(prism.Ball(4)), prism.Architecture(linear(12), 12, 2, 8, 2)
     settings = Settings.choose(family, sampling=Sampling(60, 60), architecture=network)
     outcome = execute(family, settings, Budget(steps=150), show=False)
-    assert outcome.evaluation is not None
-    assert outcome.evaluation.relative_l2 < 0.05
+    assert outcome.solution.training.evaluation is not None
+    assert outcome.solution.training.evaluation.relative_l2 < 0.05
 
 
 @pytest.mark.parametrize("wrong", [{"points": 0}, {"weight": 0.0}, {"weight": float("inf")}])

@@ -15,7 +15,7 @@ def finished(tmp_path_factory):
     options = SolveOptions(family="sine-gordon", dim=6, width=4, lift="dense:4+affine:4", depth=2, points=4, steps=1)
     family = options.build_family()
     settings = options.build_settings(family)
-    config = options.resolved(settings).config()
+    config = options.resolved(settings, family).config()
     RunDirectory.new(path, force=False).begin(config, resume=False)
     save(random_network(family, settings.architecture), family, path / "model", config)
     return path

@@ -65,7 +65,7 @@ def test_another_family_is_refused(tmp_path):
     solution_of().save(tmp_path / "model")
     with pytest.raises(prism.InputError, match="one of SineGordon, not of AllenCahn"):
         prism.load(tmp_path / "model", family=AllenCahn.create(6, KEY))
-    with pytest.raises(prism.InputError, match="shape"):
+    with pytest.raises(prism.InputError, match="has 6 dimensions, the family 7"):
         prism.load(tmp_path / "model", family=SineGordon.create(7, KEY))
 
 

@@ -128,7 +128,7 @@ def test_the_smallest_held_out_residual_is_taken(monkeypatch):
     residuals, tried, told = iter([0.3, 0.1, 0.2]), [], []
 
     def execute(family, settings, budget, **_):
-        tried.append((settings.architecture.lift, budget.seconds_of_steps))
+        tried.append((settings.architecture.lift, budget.seconds))
         return finished(family)
 
     measure = lambda *_: SimpleNamespace(scaled_residual=next(residuals))

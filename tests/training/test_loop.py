@@ -96,12 +96,11 @@ def test_a_spent_budget_takes_no_step(monkeypatch):
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ({}, "give one of steps, minutes and seconds_of_steps"),
-        ({"steps": 1, "minutes": 1.0}, "give one of steps, minutes and seconds_of_steps"),
+        ({}, "give one of steps and minutes"),
+        ({"steps": 1, "minutes": 1.0}, "give one of steps and minutes"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"minutes": 0.0}, "minutes=0 does nothing"),
         ({"minutes": float("inf")}, "minutes=inf does nothing"),
-        ({"seconds_of_steps": -1.0}, "seconds_of_steps=-1 does nothing"),
     ],
     ids=str,
 )
@@ -110,7 +109,8 @@ def test_a_budget_is_one_positive_number(budget, message):
         Budget(**budget)
 
 
-def test_seconds_of_steps_begin_when_the_preparation_is_over():
-    assert Budget(seconds_of_steps=6.0).after(12.0) == Budget(minutes=0.3)
-    assert Budget(minutes=1.0).after(12.0) == Budget(minutes=1.0)
-    assert Budget(steps=5).after(12.0) == Budget(steps=5)
+def test_a_budget_is_spent_where_no_step_is_left_or_none_would_fit():
+    assert Budget(steps=5).is_spent(5, 0.0, 1.0)
+    assert not Budget(steps=5).is_spent(4, 1e9, 1.0)
+    assert Budget(minutes=1.0).is_spent(1, 59.5, 1.0)
+    assert not Budget(minutes=1.0).is_spent(10**9, 58.5, 1.0)

@@ -3,27 +3,26 @@
 import argparse
 import json
 import math
-import warnings
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from prism.cli.loading import load_run
 from prism.cli.speech import answer
+from prism.cli.tables import Columns, read_observations
 from prism.errors import InputError
 from prism.files.outputs import ResultDirectory
 from prism.inversion.estimate import Estimate
 from prism.inversion.inference import invert
 from prism.inversion.observations import Observations
+from prism.problem.points import Domain
 
 
 def run(options: argparse.Namespace, directory: ResultDirectory | None) -> int:
     known = known_of(options)
-    solution, files = load_run(Path(options.run_directory)), [Path(name) for name in options.data]
-    data = [read_observations(file, solution.family.domain.coordinates) for file in files]
+    solution = load_run(Path(options.run_directory), getattr(options, "family", None))
+    files = [Path(name) for name in options.data]
+    data = [observations_in(file, solution.family.domain) for file in files]
     estimates = invert(solution, data, **known)
     results = [{"data": str(file), **one.as_json()} for file, one in zip(files, estimates, strict=True)]
     out = None if directory is None else str(directory.path)
@@ -48,23 +47,9 @@ def known_of(options: argparse.Namespace) -> dict[str, Any]:
     return known
 
 
-def read_observations(path: Path, coordinates: int) -> Observations:
-    """One observation per row, the coordinates and then the value, from .csv without a header; or .npz with both."""
-    shape = f"give rows of {coordinates} coordinates and a value (.csv), or points and values (.npz)"
-    try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                points, values = arrays["points"], arrays["values"]
-        else:
-            with warnings.catch_warnings(action="error"):  # what numpy says of an empty file
-                table = np.loadtxt(path, delimiter=",", ndmin=2)
-            points, values = table[:, :-1], table[:, -1]
-    except (OSError, ValueError, KeyError, UserWarning, zipfile.BadZipFile) as error:
-        raise InputError(f"cannot read observations from {path}: {str(error).splitlines()[0]}; {shape}") from error
-    if not len(values):
-        raise InputError(f"{path} is empty; {shape}")
-    if points.ndim != 2 or points.shape[1] != coordinates or points.dtype.kind not in "fiu":
-        raise InputError(f"{path} holds points of shape {points.shape}; {shape}")
+def observations_in(path: Path, domain: Domain) -> Observations:
+    """The data of a file."""
+    points, values = read_observations(path, Columns.of(domain))
     try:
         return Observations(points, values)
     except InputError as error:

@@ -123,15 +123,15 @@ def parse_slopes(text: str) -> Slopes | None:
     return Slopes(int(text))
 
 
-def parse_space(family: FamilyKind, law: str | None, bounds: list[str]) -> ParameterSpace:
-    """The family's own space, with another law or other bounds."""
-    sides = family.box.bounds()
+def parse_space(own: ParameterSpace, law: str | None, bounds: list[str]) -> ParameterSpace:
+    """A family's own space, with another law or other bounds."""
+    sides = own.bounds()
     for text in bounds:
         name, low, high = _parse_bounds(text)
         if name not in sides:
             raise InputError(f"--bounds {text}: unknown parameter {name!r}; choose {', '.join(sides)}")
         sides[name] = (low, high)
-    space = type(family.box) if law is None else lookup("law of parameters", SPACES, law)
+    space = type(own) if law is None else lookup("law of parameters", SPACES, law)
     return space(**sides)  # pyright: ignore[reportArgumentType]
 
 

@@ -10,13 +10,13 @@ from prism.cli.names import (
     LOSSES,
     OPTIMISERS,
     PAIRINGS,
-    KnownFamily,
     estimator_text,
     lookup,
     parse_estimator,
     parse_slopes,
     parse_space,
 )
+from prism.cli.own_families import is_own, load_own
 from prism.derivatives.estimators import Coordinates, Estimator
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
@@ -28,6 +28,8 @@ from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
+from prism.problem.family import Family
+from prism.problem.fingerprint import fingerprint
 from prism.solving.settings import Settings, architecture_for, default_optimiser
 from prism.training.loop import Budget
 from prism.training.memory import available_bytes
@@ -43,7 +45,12 @@ class SolveOptions:
     """Everything that decides a run, by name."""
 
     family: str
+    """A name of the catalogue, or FILE.py:NAME."""
     dim: int
+    family_sha256: str | None = None
+    """Of the file that defines a family of the user's own."""
+    equation: str | None = None
+    """The fingerprint of what is solved."""
     scaled: bool = False
     pairs: str | None = None
     bounds: list[str] = field(default_factory=list)
@@ -88,26 +95,37 @@ class SolveOptions:
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} is out of range; give 0 to {2**32 - 1}")
 
-    def build_family(self) -> KnownFamily:
-        kind = lookup("family", FAMILIES, self.family)
-        space = parse_space(kind, self.space, self.bounds)
+    def build_family(self) -> Family:
         needed = 4 * self.dim * (1 + typed_width(self.lift))
         if needed > available_bytes():
             raise InputError(
                 f"--dim {self.dim}: the lift alone needs {needed / 2**30:,.0f} GiB, more than is free; "
                 "take a smaller --dim or a narrower --lift"
             )
-        key = stream(self.seed, Purpose.PROBLEM)
+        if is_own(self.family):
+            return self._own_family()
+        kind = lookup("family", FAMILIES, self.family)
+        space, key = parse_space(kind.box, self.space, self.bounds), stream(self.seed, Purpose.PROBLEM)
         if issubclass(kind, TwoBodyFamily):
             return kind.create(self.dim, key, self.scaled, space, self.pairs or "chain")
+        self._refuse_variants()
+        return kind.create(self.dim, key, space)
+
+    def _own_family(self) -> Family:
+        """The user's own, with other parameters where they were asked for."""
+        self._refuse_variants()
+        changed = self.space is not None or bool(self.bounds)
+        change = lambda space: parse_space(space, self.space, self.bounds)
+        return load_own(self.family).bounded(change if changed else None).build(self.dim)
+
+    def _refuse_variants(self) -> None:
         for name in ("scaled", "pairs"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is a variant of the two-body families; {self.family} has none, leave it out"
                 )
-        return kind.create(self.dim, key, space)
 
-    def build_settings(self, family: KnownFamily) -> Settings:
+    def build_settings(self, family: Family) -> Settings:
         """The objects these options mean; those not given as `Settings` chooses them for the family."""
         slopes = parse_slopes(self.slopes)
         default = Settings.choose(family, optimiser=self._optimiser(family, slopes))
@@ -131,13 +149,13 @@ class SolveOptions:
             checkpoint_seconds=self.checkpoint_seconds,
         )
 
-    def _architecture(self, default: Architecture, family: KnownFamily) -> Architecture:
+    def _architecture(self, default: Architecture, family: Family) -> Architecture:
         """The default one behind the lift that was asked for; `auto` is decided later, from trials."""
         if self.lift in (None, AUTO):
             return default
         return architecture_for(parse_lift(self.lift, parts_of(default.lift), family, self.seed), default)
 
-    def _estimator(self, family: KnownFamily, default: Estimator) -> Estimator:
+    def _estimator(self, family: Family, default: Estimator) -> Estimator:
         if self.estimator is None:
             return default
         estimator, dimension = parse_estimator(self.estimator), family.domain.dimension
@@ -161,7 +179,7 @@ class SolveOptions:
             )
         return Sampling(points, points, crossed)
 
-    def _optimiser(self, family: KnownFamily, slopes: Slopes | None) -> Optimiser:
+    def _optimiser(self, family: Family, slopes: Slopes | None) -> Optimiser:
         kind = lookup("optimiser", OPTIMISERS, self.optimiser)
         given = {
             name: getattr(self, name) for name in ("rate", "damping", "momentum") if getattr(self, name) is not None
@@ -182,13 +200,15 @@ class SolveOptions:
             ) from error
         return optimiser
 
-    def resolved(self, settings: Settings) -> "SolveOptions":
+    def resolved(self, settings: Settings, family: Family) -> "SolveOptions":
         """With nothing left open: what config.json keeps, so that a later version's defaults do not matter."""
         optimiser, sizes = settings.optimiser, {name: getattr(settings.architecture, name) for name in SIZES}
         natural = isinstance(optimiser, Spring)
         moves = lambda step: all(getattr(optimiser, name) == value for name, value in step.items())
         return replace(
             self,
+            family_sha256=load_own(self.family).sha256 if is_own(self.family) else None,
+            equation=fingerprint(family),
             estimator=estimator_text(settings.estimator),
             rate=optimiser.rate,
             damping=optimiser.damping if natural else None,

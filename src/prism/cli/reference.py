@@ -11,8 +11,8 @@ import numpy as np
 from prism.cli.configuration import given_options
 from prism.cli.loading import parse_values
 from prism.cli.options import SolveOptions
-from prism.cli.predict import read_points
 from prism.cli.speech import answer
+from prism.cli.tables import Columns, read_points
 from prism.errors import InputError
 from prism.numerics.precision import in_double_precision
 from prism.problem.family import Family
@@ -70,7 +70,8 @@ def parse_point(text: str, family: Family) -> np.ndarray:
         raise InputError(f"malformed --at {text!r}; give {' and '.join(wanted)}, such as --at {example}")
     dimension = family.domain.dimension
     space = _number(sides["x"])
-    point = np.full(dimension, space) if space is not None else read_points(Path(sides["x"]), dimension)[0]
+    given = lambda: read_points(Path(sides["x"]), Columns.of_space(dimension))[0]
+    point = np.full(dimension, space) if space is not None else given()
     if "t" not in sides:
         return point
     time, horizon = _number(sides["t"]), family.domain.time_horizon or 0.0

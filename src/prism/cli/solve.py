@@ -5,22 +5,41 @@ from dataclasses import dataclass, replace
 
 from prism.cli.configuration import given_options, new_options, resumed_options
 from prism.cli.lifts import AUTO, lift_text
-from prism.cli.names import KnownFamily
 from prism.cli.options import SolveOptions
+from prism.cli.own_families import is_own
 from prism.cli.speech import answer, say
+from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
+from prism.problem.family import Family
+from prism.problem.fingerprint import same_equation
 from prism.reporting.records import RunDirectory
+from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
-from prism.solving.runs import Outcome, Record, execute
+from prism.solving.results import Standing, finish, finished_report
+from prism.solving.runs import Record, execute
 from prism.solving.settings import Settings
 from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 
 
 def run(options: argparse.Namespace, directory: RunDirectory) -> int:
-    given, resume = given_options(options), options.resume is not None
-    chosen = resumed_options(given, directory.read_json("config.json")) if resume else new_options(given)
-    return solve_into(directory, build(chosen), resume, options.json)
+    given, more = given_options(options), (getattr(options, "more_steps", None), getattr(options, "more_minutes", None))
+    if options.resume is None:
+        return solve_into(directory, build(new_options(given, more)), resume=False, as_json=options.json)
+    standing = Standing.of(directory)
+    chosen = resumed_options(given, directory.read_json("config.json"), standing, more)
+    budget = chosen.build_budget()
+    if standing.has_spent(budget) and (report := finished_report(directory, standing.step)) is not None:
+        advice = f"add to it with --more-minutes, or give a larger total; its report is in {directory.path}/report.json"
+        say(f"{standing.describe(budget)}; {advice}")
+        answer(report, [], options.json)
+        return 0
+    gone = f"{standing.step:,} steps and {standing.spent.seconds / 60:.2g} minutes"
+    say(f"{gone} of training are done; the total is {budget.describe()}")
+    task = build(chosen)
+    if not same_equation(chosen.equation, task.options.equation):
+        raise InputError(f"{directory.path} is a run of another equation than {chosen.family} is now; start a new run")
+    return solve_into(directory, task, resume=True, as_json=options.json)
 
 
 @dataclass(frozen=True)
@@ -28,9 +47,10 @@ class Task:
     """What was asked, in full, and the objects it means."""
 
     options: SolveOptions
-    family: KnownFamily
+    family: Family
     settings: Settings
     budget: Budget
+    spent: Spent = NOTHING
 
 
 def build(chosen: SolveOptions) -> Task:
@@ -43,62 +63,39 @@ def build(chosen: SolveOptions) -> Task:
         settings = normed or settings
         if normed is None and has_room_for_trials(family, settings, budget):
             chosen = replace(chosen, lift=AUTO)
-    return Task(chosen.resolved(settings), family, settings, budget)
+    return Task(chosen.resolved(settings, family), family, settings, budget)
 
 
 def with_trials(task: Task, check: bool) -> Task:
     """The task with a lift chosen by trials."""
     decision = with_decided_lift(task.family, task.settings, task.budget, say, check)
-    options = replace(task.options, lift=lift_text(decision.lift)).resolved(decision.settings)
+    options = replace(task.options, lift=lift_text(decision.lift)).resolved(decision.settings, task.family)
     options = replace(options, minutes=decision.budget.minutes)
-    return Task(options, task.family, decision.settings, decision.budget)
+    return Task(options, task.family, decision.settings, decision.budget, decision.spent)
 
 
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
     say(f"{task.options.family} in {task.options.dim:,} dimensions, into {directory.path}")
-    check = bool(task.options.bounds) or task.options.space is not None
+    check = is_own(task.options.family) or bool(task.options.bounds) or task.options.space is not None
     if task.options.lift == AUTO:
         task, check = with_trials(task, check), False
     chosen = task.options
-    outcome = execute(task.family, task.settings, task.budget, Record(directory, chosen.config(), resume), check=check)
+    record = Record(directory, chosen.config(), resume)
+    outcome = execute(task.family, task.settings, task.budget, record, check=check, spent=task.spent)
     if outcome.interrupted_by is not None:
-        say(f"interrupted at step {outcome.steps:,}, state saved; go on with: prism solve --resume {directory.path}")
+        named = f"{chosen.family} " if is_own(chosen.family) else ""
+        again = f"prism solve {named}--resume {directory.path}"
+        say(f"interrupted at step {outcome.steps:,}, state saved; go on with: {again}")
         return 128 + outcome.interrupted_by
-    report = finish(directory, chosen, outcome)
-    answer(report, describe(outcome, report), as_json)
+    report = finish(directory, outcome, head(chosen), chosen.config())
+    lines = [*outcome.describe(), f"everything is in {report['out']}; pictures in {report['out']}/plots"]
+    answer(report, lines, as_json)
+    outcome.warn()
     return 0
 
 
-def finish(directory: RunDirectory, chosen: SolveOptions, outcome: Outcome) -> dict[str, object]:
-    """Write model/, plots/ and report.json; returns the report."""
-    from prism.reporting.plots import save_plots
-
-    report: dict[str, object] = {
-        "family": chosen.family,
-        "dim": chosen.dim,
-        "scaled": chosen.scaled,
-        "seed": chosen.seed,
-        "optimiser": chosen.optimiser,
-        "estimator": chosen.estimator,
-        "modulation": chosen.modulation,
-        "lift": chosen.lift,
-        **outcome.report(),
-        "out": str(directory.path),
-    }
-    outcome.solution.save(directory.model, chosen.config())
-    save_plots(outcome.solution, outcome.evaluation, directory.metrics(), directory.plots)
-    by_parameter = [] if outcome.evaluation is None else [vars(row) for row in outcome.evaluation.by_parameter]
-    directory.write_json("report.json", {**report, "by_parameter": by_parameter})
-    return report
-
-
-def describe(outcome: Outcome, report: dict) -> list[str]:
-    """The report for a reader."""
-    return [
-        f"{report['steps']:,} steps in {report['seconds']:.1f} s "
-        f"({report['seconds_per_step'] * 1e3:.2f} ms per step, {report['pairs_per_second']:,.0f} pairs per second, "
-        f"peak {report['peak_rss_mb']:,.0f} MB)",
-        *outcome.describe(),
-        f"everything is in {report['out']}; pictures in {report['out']}/plots",
-    ]
+def head(chosen: SolveOptions) -> dict[str, object]:
+    """The first entries of the report."""
+    names = ("family", "dim", "scaled", "seed", "optimiser", "estimator", "modulation", "lift")
+    return {name: getattr(chosen, name) for name in names}

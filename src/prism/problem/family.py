@@ -1,6 +1,9 @@
 """What a family of PDEs is: a residual at one point, for named parameters in a box."""
 
 import abc
+import dataclasses
+import inspect
+import typing
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -56,6 +59,20 @@ class Family(eqx.Module):
     def constraint(self) -> Constraint:
         """What holds for every candidate by its form."""
         return Free()
+
+    @classmethod
+    def in_dimensions(cls, dimension: int) -> "Family":
+        """The family in so many space dimensions, as `prism solve FILE.py:NAME --dim D` builds it: on the domain that
+        it declares, of that domain's usual size. Define it where the family has other fields, or another size."""
+        kind, own = typing.get_type_hints(cls).get("domain"), "define the class method in_dimensions(cls, dimension)"
+        if not isinstance(kind, type) or not issubclass(kind, Domain) or inspect.isabstract(kind):
+            raise InputError(f"{cls.__name__} does not say on which domain; declare domain: prism.Ball, or {own}")
+        missing = dataclasses.MISSING
+        unknown = [field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is missing]
+        if unknown != ["domain"]:
+            name = next((name for name in unknown if name != "domain"), "domain")
+            raise InputError(f"{cls.__name__} has the field {name}, which the dimension does not give; {own}")
+        return cls(domain=kind.in_dimensions(dimension))  # pyright: ignore[reportCallIssue]
 
     @optional
     def exact(self, x: Point, mu: Named) -> Scalar:

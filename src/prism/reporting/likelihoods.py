@@ -4,9 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from prism.inversion.estimate import Estimate, ParameterEstimate
-from prism.reporting.plots import BLUE
-
-GREY, RED = "#888888", "#c44e52"
+from prism.solution.canvas import BLUE, GREY, RED
 
 
 def likelihoods(estimate: Estimate) -> Figure:

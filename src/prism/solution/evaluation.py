@@ -33,7 +33,8 @@ WORK = 8e9
 """How many coordinates of exact solutions a full evaluation may compute; fewer points at large d."""
 VANISHING = 1e-6
 """A μ-blind error below this is rounding: the solution does not depend on μ and there is no skill to speak of."""
-
+ROUNDING = 1e-6
+"""A relative error below this is that of single precision."""
 
 Column = Array | np.ndarray
 
@@ -83,6 +84,27 @@ class Evaluation:
     reference_uncertainty: float | None = None
     """Where the truth is a reference: the mean of its uncertainties over that of its values."""
 
+    @property
+    def size(self) -> float:
+        """What tells how good the solution is."""
+        return self.relative_l2
+
+    @property
+    def trivial_size(self) -> float:
+        """The same of the trivial answer."""
+        return self.trivial_error
+
+    @property
+    def residual(self) -> None:
+        """Not needed where the error is known."""
+        return None
+
+    @property
+    def is_better_than_trivial(self) -> bool:
+        """Or as good as it can be told: within rounding, or within the uncertainty of what it is compared with."""
+        told = max(ROUNDING, self.reference_uncertainty or 0.0)
+        return self.relative_l2 < self.trivial_error or self.relative_l2 <= told
+
     def describe(self) -> list[str]:
         """The errors for a reader, each beside what it is measured against."""
         lines = [
@@ -106,6 +128,12 @@ class Evaluation:
             verdict += f", {self.trivial_error / self.relative_l2:.1f} times as good as the trivial one"
         return [*lines, f"skill              {self.skill:<11.3g} error / μ-blind error: {verdict}"]
 
+    def summary(self) -> str:
+        """In one line."""
+        skill = "" if self.skill is None else f", skill {self.skill:.2g}"
+        baselines = f"trivial {self.trivial_error:.2g}, μ-blind {self.mu_blind_error:.2g}"
+        return f"relative L2 error {self.relative_l2:.2g} ({baselines}{skill})"
+
     def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""
         return {name: value for name, value in asdict(self).items() if name != "by_parameter"}
@@ -118,12 +146,17 @@ def affordable_points(dimension: int) -> int:
 
 def evaluate(model: Model, family: Family, key: Key, points: int | None = None) -> Evaluation:
     """Errors and baselines on `points` held-out points, each with one of 100 held-out parameters."""
-    count = points or affordable_points(family.domain.dimension)
+    sample, parameters = held_out_sample(model, family, key, points or affordable_points(family.domain.dimension))
+    return summarise(sample, parameters, family.parameters.names)
+
+
+def held_out_sample(model: Model, family: Family, key: Key, count: int) -> tuple[Sample, np.ndarray]:
+    """So many held-out points, and the parameters they are taken at."""
     parameter_keys = items(child(key, Purpose.PARAMETERS), min(PARAMETERS, count))
     parameters = jax.vmap(family.parameters.sample)(parameter_keys)
     chunks = list(_stream(model, family, parameters, child(key, Purpose.POINTS), count))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts).astype(np.float64)[:count], *chunks)
-    return summarise(whole, np.asarray(parameters), family.parameters.names)
+    return whole, np.asarray(parameters)
 
 
 def error_at(model: Model, family: Family, mu: Parameter, key: Key, points: int = 2_000) -> float:
@@ -186,9 +219,14 @@ def _measure(model: Model, family: Family, parameters: Array, key: Key, numbers:
 
 def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) -> Evaluation:
     """The numbers from the sample, in float64."""
+    return compare(answers_of(sample), parameters, names, "the best multiple of the constraint's factor")
+
+
+def answers_of(sample: Sample) -> "Answers":
+    """What each answer says, in float64; the trivial one is fitted to the sample."""
     target = sample.exact - sample.at_zero
     multiple = np.sum(target * sample.factor) / np.sum(sample.factor**2)
-    answers = Answers(
+    return Answers(
         truth=sample.exact,
         predicted=sample.predicted,
         trivial=sample.at_zero + multiple * sample.factor,
@@ -196,7 +234,6 @@ def summarise(sample: Sample, parameters: np.ndarray, names: tuple[str, ...]) ->
         affine=sample.affine,
         index=sample.index,
     )
-    return compare(answers, parameters, names, "the best multiple of the constraint's factor")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from prism.errors import PrismError, UnusableOutput
 from prism.files import outputs, storage
@@ -38,7 +38,8 @@ from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.terms import sample_pair
 from prism.solution import export_numpy
 from prism.solution.artifacts import ACTIVATIONS
-from prism.solution.prediction import at_points, value
+from prism.solution.limits import Limits
+from prism.solution.prediction import asked_points, at_points, value
 
 STABLEHLO, FORWARD, README = "solution.stablehlo", "solution.py", "README.md"
 WEIGHTS, DESCRIPTION = export_numpy.WEIGHTS, export_numpy.DESCRIPTION
@@ -49,18 +50,20 @@ TOLERANCE = 1e-6
 PROBES = 64
 
 
-def export(model: Model, family: Family, path: Path, force: bool = False) -> dict[str, object]:
+def export(model: Model, family: Family, limits: Limits, path: Path, force: bool = False) -> dict[str, object]:
     """Write both forms to a directory; returns how far each is from the live solution, relative to its size.
+
+    Both tell of each point whether it lies beyond `limits`, where the solution was trained.
 
     Each is compared in the precision in which it computes: StableHLO in the solution's own, NumPy in double precision.
     `rounding` is how far the live solution itself is from its value in double precision.
     """
     check_place(path, force)
-    files = {STABLEHLO: stablehlo(model, family)}
+    files = {STABLEHLO: stablehlo(model, family, limits)}
     if obstacle := numpy_obstacle(model, family):
         warnings.warn(f"no NumPy form: {obstacle}; {STABLEHLO} is exported alone", stacklevel=2)
     else:
-        files |= numpy_files(model, family)
+        files |= numpy_files(model, family, limits)
     differences = _differences(model, family, files)
     for name in differences.keys() & files.keys():
         if not differences[name] <= TOLERANCE:
@@ -92,11 +95,16 @@ def check_place(path: Path, force: bool) -> None:
         raise UnusableOutput(f"{path} is in use", replaceable=True)
 
 
-def stablehlo(model: Model, family: Family) -> bytes:
-    """(points, μ) ↦ u for any number of both, its weights constants, lowered for every platform of `PLATFORMS`."""
+def stablehlo(model: Model, family: Family, limits: Limits) -> bytes:
+    """(points, μ) ↦ (u, whether it is beyond what was trained) for any number of both, its weights constants, lowered
+    for every platform of `PLATFORMS`."""
 
-    def u(points: Float[Array, "batch coordinates"], mu: Float[Array, "batch p"]) -> Float[Array, "batch"]:
-        return jax.vmap(lambda x, m: solution_value(model, family, x, m))(points, mu)
+    def u(
+        points: Float[Array, "batch coordinates"], mu: Float[Array, "batch p"]
+    ) -> tuple[Float[Array, "batch"], Bool[Array, "batch"]]:
+        low, high = (jnp.asarray(end, dtype)[None] for end in limits.parameter_box())
+        beyond = jnp.any((mu < low) | (mu > high), axis=1) | limits.region.outside(points)
+        return jax.vmap(lambda x, m: solution_value(model, family, x, m))(points, mu), beyond
 
     (batch,) = jax.export.symbolic_shape("batch")
     dtype = model.lift.weight.dtype
@@ -127,7 +135,7 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
     return None
 
 
-def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
+def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes]:
     """solution.py, which is `export_numpy` as it stands, and the two files that it reads."""
     constraint, recipes = family.constraint(), [group.recipe for group in model.lift.groups]
     content = io.BytesIO()
@@ -138,6 +146,8 @@ def numpy_files(model: Model, family: Family) -> dict[str, bytes]:
         "family": type(family).__name__,
         "coordinates": family.domain.coordinates,
         "parameters": model.parameters.bounds(),
+        "trained": np.transpose(limits.parameter_box()).tolist(),
+        "region": limits.region.as_json(),
         "logarithmic": model.parameters.logarithmic,
         "activation": type(model.manifold.activation).__name__,
         "layers": model.depth,
@@ -195,15 +205,15 @@ def _differences(model: Model, family: Family, files: Mapping[str, bytes]) -> di
     count = int(np.clip(CHUNK_NUMBERS // family.domain.coordinates, 4, PROBES))
     points, mu = jax.vmap(lambda key: sample_pair(family, key))(items(stream(0, Purpose.CHECK), count))
     named = dict(zip(family.parameters.names, mu.T, strict=True))
-    live = np.asarray(at_points(value, model, family, points, named), dtype=float)
+    live = np.asarray(at_points(value, model, family, *asked_points(family, points, named)), dtype=float)
     if not np.all(np.isfinite(live)):
         raise PrismError("the solution is not finite at points of its domain; nothing was written")
     with jax.enable_x64(True):
         wide_model, wide_family = in_double_precision((model, family))
-        precise = np.asarray(at_points(value, wide_model, wide_family, points, named))
+        precise = np.asarray(at_points(value, wide_model, wide_family, *asked_points(wide_family, points, named)))
     relative = lambda error: float(np.max(np.abs(error)) / max(np.max(np.abs(live)), np.finfo(float).tiny))
     compiled = jax.export.deserialize(bytearray(files[STABLEHLO]))
-    differences = {STABLEHLO: relative(compiled.call(points, mu) - live), "rounding": relative(live - precise)}
+    differences = {STABLEHLO: relative(compiled.call(points, mu)[0] - live), "rounding": relative(live - precise)}
     if FORWARD in files:
         forward = export_numpy.Solution(files[DESCRIPTION], files[WEIGHTS])
         differences[FORWARD] = relative(forward.u(points, **named) - precise)
@@ -227,13 +237,18 @@ def _readme(model: Model, family: Family, with_numpy: bool) -> str:
 
             from solution import u
             u(points, {middle})     # points of shape (number, {coordinates}) or ({coordinates},)
+
+        It warns where it is asked beyond what was trained; `outside(points, ...)` tells of which points, and
+        `strict(points, ...)` refuses.
         """
     text += f"""
         With JAX and flatbuffers, on {" or ".join(PLATFORMS)} (`{STABLEHLO}`, whose weights are inside):
 
             import jax.export, pathlib
-            u = jax.export.deserialize(bytearray(pathlib.Path("{STABLEHLO}").read_bytes())).call
-            u(points, mu)     # {dtype} of shapes (number, {coordinates}) and (number, {space.size}), for {names}
+            call = jax.export.deserialize(bytearray(pathlib.Path("{STABLEHLO}").read_bytes())).call
+            u, outside = call(points, mu)     # outside: which points or parameters lie beyond what was trained
+
+        The points are {dtype} of shape (number, {coordinates}), mu of (number, {space.size}), for {names}.
 
         JAX promises to read a StableHLO file for six months; export the run again for later versions.
         """

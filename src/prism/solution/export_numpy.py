@@ -2,6 +2,8 @@
 
     from solution import u                  this file, beside weights.npz and solution.json
     u(points, mu1=0.7, mu2=1.2)             one point or a batch of them; each parameter a number or one per point
+    outside(points, mu1=0.7, mu2=1.2)       of each point whether it is asked beyond what was trained: u warns of it,
+    strict(points, mu1=0.7, mu2=1.2)        and this form of u refuses
 
     h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   starting from z = x W + b,   N = level + amplitude · (z' + q(μ)·z_rest)
 
@@ -12,11 +14,12 @@ import functools
 import hashlib
 import io
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
 
-FORMAT = 4
+FORMAT = 5
 WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
 
 
@@ -54,6 +57,8 @@ class Solution:
             self.coordinates: int = content["coordinates"]
             self.names = tuple(content["parameters"])
             self.bounds = np.asarray([*content["parameters"].values()], dtype=float).T
+            self.trained = np.asarray(content["trained"], dtype=float).T
+            self.region: dict = content["region"]
             self.coordinate = np.log if content["logarithmic"] else np.asarray
             self.activation = ACTIVATIONS[content["activation"]]
             self.layers, self.generator_layers = content["layers"], content["generator_layers"]
@@ -69,14 +74,49 @@ class Solution:
             self.weights = {name: array.astype(float) for name, array in arrays.items()}
 
     def u(self, points, **parameters) -> np.ndarray:
-        """u at one point (coordinates,) or at many (number, coordinates)."""
+        """u at one point (coordinates,) or at many (number, coordinates); a warning where that was not trained."""
+        points, mu = self._asked(points, parameters)
+        if np.any(self._outside(points, mu)):
+            warnings.warn("u is asked beyond the parameters or points it was trained for", stacklevel=3)
+        return self._values(points, mu)
+
+    def strict(self, points, **parameters) -> np.ndarray:
+        """The same, refused where that was not trained."""
+        points, mu = self._asked(points, parameters)
+        if np.any(self._outside(points, mu)):
+            raise ValueError(f"trained for {self.names} in {self.trained.T.tolist()} and points in {self.region} alone")
+        return self._values(points, mu)
+
+    def outside(self, points, **parameters) -> np.ndarray:
+        """Of each point whether it, or its μ, lies beyond what was trained."""
+        points, mu = self._asked(points, parameters)
+        return self._outside(points, mu).reshape(points.shape[:-1])
+
+    def _outside(self, points: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        """The same for μ as (number, p); rounding counts as inside."""
+        x, (low, high) = points.reshape(-1, self.coordinates), self.trained
+        space = x if self.region["horizon"] is None else x[:, :-1]
+        measured = {"norm": np.sqrt(np.sum(space * space, axis=1))[:, None], "side": space, "horizon": x[:, -1:]}
+        beyond = np.any((mu < low) | (mu > high), axis=1) | ~np.isfinite(x).all(axis=1)
+        for name, values in measured.items():
+            bounds = self.region[name]
+            if bounds is not None:
+                first, last = bounds if name != "horizon" else (0.0, bounds)
+                slack = 1e-5 * max(abs(first), abs(last))
+                beyond = beyond | np.any((values < first - slack) | (values > last + slack), axis=1)
+        return beyond
+
+    def _values(self, points: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        return self._constrained(points.reshape(-1, self.coordinates), mu).reshape(points.shape[:-1])
+
+    def _asked(self, points, parameters: dict) -> tuple[np.ndarray, np.ndarray]:
+        """Points and μ as arrays, if they fit."""
         points = np.asarray(points, dtype=float)
         if points.ndim not in (1, 2) or points.shape[-1] != self.coordinates:
             raise ValueError(
                 f"points of shape {points.shape} do not fit; give ({self.coordinates},) or (number, {self.coordinates})"
             )
-        mu = self._parameters(points.shape[:-1], parameters)
-        return self._constrained(points.reshape(-1, self.coordinates), mu).reshape(points.shape[:-1])
+        return points, self._parameters(points.shape[:-1], parameters)
 
     def _parameters(self, shape: tuple[int, ...], parameters: dict) -> np.ndarray:
         """μ as (number, p), or (1, p) where every point has the same."""
@@ -204,3 +244,13 @@ def beside() -> Solution:
 def u(points, **parameters) -> np.ndarray:
     """u(x; μ) at one point or at many: `u(points, mu1=0.7, mu2=1.2)`."""
     return beside().u(points, **parameters)
+
+
+def outside(points, **parameters) -> np.ndarray:
+    """Of each point whether it, or its μ, lies beyond what was trained."""
+    return beside().outside(points, **parameters)
+
+
+def strict(points, **parameters) -> np.ndarray:
+    """u(x; μ), refused beyond what was trained."""
+    return beside().strict(points, **parameters)

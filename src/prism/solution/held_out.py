@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -15,9 +16,11 @@ from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
 from prism.objective.estimation import judging_estimator
-from prism.objective.residuals import residual, span_width
-from prism.objective.units import best_constant, constant_residuals, for_constants
+from prism.objective.residuals import residual, solution_value, span_width
+from prism.objective.units import best_constant, constant_residuals, for_constants, residual_scale, root_mean_square
+from prism.problem.conditions import Target
 from prism.problem.family import Family
+from prism.problem.terms import constrained_value
 from prism.shapes import Key, Scalar
 
 PAIRS, FEWEST_PAIRS = 1_000, 32
@@ -32,14 +35,49 @@ class HeldOutResidual:
     pairs: int
     scaled_residual: float
     trivial_residual: float
+    misses: dict[str, float]
+    """Of each soft condition: the root mean square of u − g on fresh targets, in units of that of N = 0."""
+
+    @property
+    def size(self) -> float:
+        """What tells how good the solution is."""
+        return self.scaled_residual
+
+    @property
+    def trivial_size(self) -> float:
+        """The same of the trivial answer."""
+        return self.trivial_residual
+
+    @property
+    def skill(self) -> None:
+        """Not known without the truth."""
+        return None
+
+    @property
+    def residual(self) -> float:
+        """The worst of the equation and its conditions."""
+        return max(self.scaled_residual, *self.misses.values()) if self.misses else self.scaled_residual
+
+    @property
+    def is_better_than_trivial(self) -> bool:
+        """Under soft conditions a constant may solve the equation alone: then there is nothing to compare with."""
+        return self.scaled_residual < self.trivial_residual or bool(self.misses)
 
     def describe(self) -> list[str]:
         """For a reader."""
         return [
             f"scaled residual    {self.scaled_residual:.3e}   on {self.pairs:,} unseen pairs; 1 = predicting nothing",
             f"  trivial answer   {self.trivial_residual:.3e}   the best constant network",
+            *[
+                f"  misses {name:10}{miss:.3e}   a condition; 1 = predicting nothing"
+                for name, miss in self.misses.items()
+            ],
             "the error is not known: the family has no exact solution",
         ]
+
+    def summary(self) -> str:
+        """In one line."""
+        return f"scaled residual {self.scaled_residual:.2g} (trivial {self.trivial_residual:.2g}), error not known"
 
     def as_json(self) -> dict[str, object]:
         """The numbers by name."""
@@ -49,14 +87,26 @@ class HeldOutResidual:
 def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual:
     """The residual of a network on fresh pairs, beside the trivial answer's."""
     pairs = int(np.clip(WORK / family.domain.coordinates, FEWEST_PAIRS, PAIRS))
-    size, trivial, unit = (float(value) for value in _sizes(model, family, Sampling(pairs, pairs), key))
+    sizes, missed = _sizes(model, family, Sampling(pairs, pairs), key)
+    size, trivial, unit = (float(value) for value in sizes)
     unit = unit or 1.0
-    return HeldOutResidual(pairs, size / unit, trivial / unit)
+    misses = dict(zip(family.conditions, (float(miss) for miss in missed), strict=True))
+    return HeldOutResidual(pairs, size / unit, trivial / unit, misses)
 
 
 @eqx.filter_jit
-def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[Array, "3"]:
-    """Root mean squares of the residual: of the network, of the best constant and of N = 0."""
+def residuals_at_pairs(model: Model, family: Family, pairs: int, key: Key) -> Float[Array, "N"]:
+    """The residual at so many held-out pairs, in units of that of N = 0; of one estimate each."""
+    estimator = judging_estimator(model, family)
+    batch = draw_batch(family, estimator, Sampling(pairs, pairs), span_width(model, family), False, key)
+    constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE))
+    return _in_chunks(model, family, batch) / residual_scale(family, constant_batch)
+
+
+@eqx.filter_jit
+def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> tuple[Float[Array, "3"], list[Scalar]]:
+    """Root mean squares of the residual, of the network, of the best constant and of N = 0; and of what each condition
+    misses, in units of what it misses where N = 0."""
     estimator = judging_estimator(model, family)
     batch = draw_batch(family, estimator, sampling, span_width(model, family), True, key)
     constant_batch = for_constants(batch, family, estimator, child(key, Purpose.WHOLE), twice=True)
@@ -65,7 +115,15 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> Float[
     constant = lambda value: _size(lambda draws: of_constant(value, draws), constant_batch)
     zero = constant(jnp.zeros(()))
     network = _size(lambda draws: _in_chunks(model, family, replace(batch, draws=draws)), batch)
-    return jnp.stack([network, jnp.fmin(constant(best), zero), zero])
+    return jnp.stack([network, jnp.fmin(constant(best), zero), zero]), [_miss(model, family, t) for t in batch.targets]
+
+
+def _miss(model: Model, family: Family, targets: Target) -> Scalar:
+    """What a condition misses."""
+    at_zero = jax.vmap(lambda x, mu: constrained_value(family, jnp.zeros(()), x, mu))(targets.x, targets.mu)
+    missed = jax.vmap(lambda x, mu: solution_value(model, family, x, mu))(targets.x, targets.mu) - targets.value
+    unit = root_mean_square(at_zero - targets.value)
+    return root_mean_square(missed) / jnp.where(unit > 0, unit, 1.0)
 
 
 def _in_chunks(model: Model, family: Family, batch: Batch) -> Float[Array, "N"]:

@@ -33,18 +33,19 @@ def sensitivity(model: Model, family: Family, x: Point, mu: Parameter) -> Parame
     return jax.grad(lambda parameter: value(model, family, x, parameter))(mu)
 
 
-def at_points(
-    function: PointFunction, model: Model, family: Family, x: Array, parameters: Mapping[str, float | Array]
-) -> Array:
+def at_points(function: PointFunction, model: Model, family: Family, x: Array, mu: Array) -> Array:
     """The function at one point (coordinates,) or at many (number, coordinates), in chunks that bound the memory."""
+    at = _one if x.ndim == 1 else _many
+    return at(function, model, family, x, mu)
+
+
+def asked_points(family: Family, x: Array, parameters: Mapping[str, float | Array]) -> tuple[Array, Array]:
+    """Points and the μ of each as arrays, if they fit the family."""
     points = jnp.asarray(x, dtype=float)
     coordinates = family.domain.coordinates
     if points.ndim not in (1, 2) or points.shape[-1] != coordinates:
         raise InputError(f"points of shape {points.shape} do not fit; give ({coordinates},) or (number, {coordinates})")
-    mu = _parameters(family, points.shape[:-1], parameters)
-    if points.ndim == 1:
-        return _one(function, model, family, points, mu)
-    return _many(function, model, family, points, mu)
+    return points, _parameters(family, points.shape[:-1], parameters)
 
 
 def outside(family: Family, parameters: Mapping[str, float]) -> list[str]:

@@ -1,20 +1,31 @@
 """The trained artifact: u(x; μ) for any point and any parameter of the family."""
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import equinox as eqx
-from jaxtyping import Array, Float
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float
 
+from prism.errors import BeyondTraining, InputError, NotImproved
 from prism.networks.model import Model
 from prism.networks.tunable import Tunable
 from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
+from prism.problem.laws import evaluated_by
+from prism.problem.points import Draw, Law
+from prism.shapes import Parameter
 from prism.solution import artifacts, prediction
 from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.export import export
+from prism.solution.history import UNKNOWN, History, Training
 from prism.solution.known_evaluation import evaluate_known
+from prism.solution.limits import Limits, as_rows, is_traced
+from prism.solution.plotting import Plots
 from prism.solution.trust import Calibration, Trust, calibrate, judge
 from prism.solution.tuning import DEFAULT_TUNABLES, fine_tune
 
@@ -22,34 +33,87 @@ from prism.solution.tuning import DEFAULT_TUNABLES, fine_tune
 class Solution(eqx.Module):
     """u(x; μ): call it with points and named parameters.
 
-    `solution(x, mu1=0.7, mu2=1.2)` for one point or a batch of them; each parameter a number or one per point.
+    `solution(x, mu1=0.7, mu2=1.2)` for one point or a batch of them; each parameter a number or one per point. Asked
+    beyond what was trained it answers with a `BeyondTraining` warning; `solution.inside_only()` refuses.
     """
 
     model: Model
     family: Family
+    training: Training = eqx.field(static=True, default=UNKNOWN)
+    """How it came about: history, errors and doubts."""
+    tuned_at: Parameter | None = None
+    """The one μ that it was tuned for."""
+    strict: bool = eqx.field(static=True, default=False)
+    """Whether it refuses to answer beyond what was trained."""
 
     def __call__(self, x: Array, **parameters: float | Array) -> Float[Array, "..."]:
-        return prediction.at_points(prediction.value, self.model, self.family, x, parameters)
+        return self._ask(prediction.value, x, parameters)
 
     def gradient(self, x: Array, **parameters: float | Array) -> Float[Array, "... coordinates"]:
         """∇ₓu at the points."""
-        return prediction.at_points(prediction.gradient, self.model, self.family, x, parameters)
+        return self._ask(prediction.gradient, x, parameters)
 
     def sensitivity(self, x: Array, **parameters: float | Array) -> dict[str, Float[Array, "..."]]:
         """∂u/∂μ at the points, by the name of each parameter."""
-        found = prediction.at_points(prediction.sensitivity, self.model, self.family, x, parameters)
+        found = self._ask(prediction.sensitivity, x, parameters)
         return {name: found[..., index] for index, name in enumerate(self.family.parameters.names)}
+
+    def _ask(self, function: prediction.PointFunction, x: Array, parameters: Mapping[str, float | Array]) -> Array:
+        points, mu = prediction.asked_points(self.family, x, parameters)
+        traced = is_traced(points, mu, self.tuned_at)
+        complaints = [] if traced else self.limits.complaints(*as_rows(points, mu))
+        if complaints and self.strict:
+            raise InputError(f"{'; '.join(complaints)}: this solution answers inside alone")
+        for complaint in complaints:
+            warnings.warn(complaint, BeyondTraining, stacklevel=3)
+        return prediction.at_points(function, self.model, self.family, points, mu)
+
+    @property
+    def limits(self) -> Limits:
+        """Where it was trained."""
+        return Limits(self.family.parameters, self.family.domain.region, self._tuned_parameters)
+
+    @property
+    def _tuned_parameters(self) -> dict[str, float] | None:
+        """By name."""
+        values = None if self.tuned_at is None else [float(value) for value in self.tuned_at]
+        return None if values is None else dict(zip(self.family.parameters.names, values, strict=True))
+
+    def inside_only(self) -> "Solution":
+        """The same solution, which raises an `InputError` where it is asked beyond what was trained."""
+        return replace(self, strict=True)
 
     def outside(self, **parameters: float) -> list[str]:
         """The parameters that lie outside the space that was trained."""
         return prediction.outside(self.family, parameters)
 
-    def evaluate(self, seed: int = 0, points: int | None = None) -> Evaluation:
+    def is_outside(self, x: Array, **parameters: float | Array) -> Bool[np.ndarray, "..."]:
+        """For each point whether it, or its μ, lies beyond what was trained."""
+        points, mu = prediction.asked_points(self.family, x, parameters)
+        return self.limits.outside(*as_rows(points, mu)).reshape(points.shape[:-1])
+
+    def evaluate(self, seed: int = 0, points: int | None = None, law: Law | Draw | None = None) -> Evaluation:
         """Errors and baselines on held-out parameters and points; where the family knows its solution at some points
-        alone, at these."""
+        alone, at these.
+
+        `law` draws the points in place of the domain: `solution.evaluate(law=prism.Near(jnp.zeros(100), 0.01))`.
+        """
+        key = stream(seed, Purpose.EVALUATION)
         if self.family.has_known_values and not self.family.has_exact:
-            return evaluate_known(self.model, self.family, stream(seed, Purpose.EVALUATION))
-        return evaluate(self.model, self.family, stream(seed, Purpose.EVALUATION), points)
+            if law is not None:
+                raise InputError("the solution is known at some points alone, and measured there; leave out the law")
+            return evaluate_known(self.model, self.family, key)
+        return evaluate(self.model, self.family if law is None else evaluated_by(self.family, law), key, points)
+
+    @property
+    def history(self) -> History:
+        """What was recorded while it was trained: step, seconds, loss, error. Of a loaded solution nothing."""
+        return self.training.history
+
+    @property
+    def plot(self) -> Plots:
+        """Its pictures: `solution.plot()`, `solution.plot.slice("x1", "x2", mu1=0.7, mu2=1.2)`, ..."""
+        return Plots(self.model, self.family, self.history, self.training.evaluation)
 
     @functools.cached_property
     def calibration(self) -> Calibration:
@@ -72,21 +136,53 @@ class Solution(eqx.Module):
 
         `seconds` bounds the time, compilation included; `parts` are the numbers that may change (all of `Diagonals()`,
         `Modulators()` and `LastLayer()` unless given); `seed` draws the points. `prism.solution.tuning.fine_tune` also
-        gives the residuals before and after.
+        gives the residuals before and after. Where nothing was gained, a `NotImproved` warning says what to do instead.
         """
         mu = self.family.parameters.array(**parameters)
-        tunables = DEFAULT_TUNABLES if parts is None else parts
-        return Solution(fine_tune(self.model, self.family, mu, tunables, seconds, seed).model, self.family)
+        tuned = fine_tune(self.model, self.family, mu, DEFAULT_TUNABLES if parts is None else parts, seconds, seed)
+        if not tuned.gained:
+            warnings.warn(tuned.advice, NotImproved, stacklevel=2)
+        return Solution(tuned.model, self.family, tuned_at=mu, strict=self.strict)
 
     def save(self, path: str | Path, problem: Mapping[str, object] | None = None) -> None:
         """Write it as a directory, for `prism.load`; `problem` tells how to build its family again."""
-        artifacts.save(self.model, self.family, Path(path), problem)
+        artifacts.save(self.model, self.family, Path(path), problem, self._tuned_parameters)
 
     def export(self, path: str | Path, force: bool = False) -> dict[str, object]:
         """Write it as StableHLO and for NumPy alone, for where PRISM is not; returns how well both agree with it."""
-        return export(self.model, self.family, Path(path), force)
+        return export(self.model, self.family, self.limits, Path(path), force)
+
+    def __repr__(self) -> str:
+        return "\n  ".join(self._described())
+
+    def _described(self) -> list[str]:
+        """What it solves, of what it is made, how good it is."""
+        space, leaves = self.family.parameters, jax.tree.leaves(eqx.filter(self.model, eqx.is_inexact_array))
+        box = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in space.bounds().items())
+        domain, weights = self.family.domain, sum(leaf.size for leaf in leaves)
+        time = "" if domain.time_horizon is None else f" and time up to {domain.time_horizon:g}"
+        lines = [
+            f"Solution of {type(self.family).__name__} in {domain.dimension:,} dimensions{time}, {box}",
+            f"{self.model.depth} layers of {self.model.manifold.readout.shape[0]}, {weights:,} weights",
+        ]
+        if (tuned := self._tuned_parameters) is not None:
+            lines.append(f"tuned at {', '.join(f'{name} = {value:g}' for name, value in tuned.items())}")
+        if self.history:
+            lines.append(f"trained for {self.history[-1].step:,} steps in {self.history[-1].seconds:.0f} s")
+        if self.training.judgement is not None:
+            lines.append(self.training.judgement.summary())
+        return [*lines, *[f"doubtful: {doubt}" for doubt in self.training.doubts]]
 
 
 def load(path: str | Path, family: Family) -> Solution:
-    """The solution saved at `path`: `prism.load("heat", family=Heat(...))`, the family as it was when solved."""
-    return Solution(*artifacts.read(Path(path)).restore(family))
+    """The solution saved at `path`, or that of the run there: `prism.load("heat", family=Heat(...))`, the family as it
+    was when solved."""
+    stored = artifacts.read(artifacts.model_directory(Path(path)))
+    return restored(stored, family)
+
+
+def restored(stored: artifacts.Stored, family: Family) -> Solution:
+    """The solution that a directory holds."""
+    model, whole = stored.restore(family)
+    tuned_at = None if stored.tuned_at is None else family.parameters.array(**stored.tuned_at)
+    return Solution(model, whole, tuned_at=tuned_at)

@@ -42,6 +42,8 @@ SCALE_POINTS = 32
 """Points that measure the residual of N = 0, its unit."""
 LEAST_GAIN, PATIENCE = 0.01, 3
 """A step that lowers the held-out residual by less than this part has gained nothing; so many in a row are the end."""
+WORTHWHILE = 0.05
+"""The part of the residual that has to go before tuning is said to have gained something."""
 MOST_DAMPING = 1e8
 """Damping at which no step is left to take."""
 DEFAULT_TUNABLES: tuple[Tunable, ...] = (Diagonals(), Modulators(), LastLayer())
@@ -61,6 +63,20 @@ class Tuned:
     steps: int
     seconds: float
     seconds_per_step: float
+
+    @property
+    def gained(self) -> bool:
+        """Whether the residual is smaller than before by more than a step's least gain."""
+        return self.residual_after < (1.0 - WORTHWHILE) * self.residual_before
+
+    @property
+    def advice(self) -> str:
+        """What to do where nothing was gained."""
+        return (
+            f"tuning gained nothing here (scaled residual {self.residual_before:.2e} before, {self.residual_after:.2e} "
+            "after): the lift is frozen, and what is wrong lies in it. Train the run longer, or solve it again with "
+            "bounds that hold this μ or with another lift"
+        )
 
 
 class CachedRows(eqx.Module):

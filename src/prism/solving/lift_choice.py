@@ -21,6 +21,7 @@ from prism.problem.family import Family
 from prism.problem.structure import Kind, Structure, UnknownStructure, find_structure
 from prism.shapes import Key
 from prism.solution.held_out import held_out_residual
+from prism.solving.following import NOTHING, Spent
 from prism.solving.runs import execute
 from prism.solving.settings import Settings, architecture_for
 from prism.solving.symmetry import norm_lift
@@ -35,7 +36,7 @@ follow slopes, carry what is not affine."""
 FEWEST_MINUTES = 2.0
 """The shortest budget in which a lift is chosen by trials where none is named."""
 LEAST_LEFT = 1 / 3
-"""Of the minutes, always kept for training: trials that take longer extend the run."""
+"""Of the minutes, always kept for the run itself: trials that take longer extend it."""
 TRIAL_SHARE, SHORTEST_TRIAL, LONGEST_TRIAL = 0.08, 5.0, 60.0
 """The part of the minutes that the trial of one lift takes, and its bounds in seconds."""
 AFFINE_BEYOND = 20_000
@@ -100,6 +101,8 @@ class Trial:
     lift: Parts
     steps: int
     scaled_residual: float
+    seconds: float = 0.0
+    """Of its training."""
 
 
 @dataclass(frozen=True)
@@ -147,12 +150,11 @@ def choose_lift(
     tell: Callable[[str], None] = lambda line: None,
     longest: float = math.inf,
 ) -> LiftChoice:
-    """Try each lift for so many seconds of steps, and compare the residuals on pairs that none was trained on. One that
-    fails or does not fit is told and passed over; no trial begins that would end after the `longest` time for all."""
-    key, trials = child(stream(settings.seed, Purpose.EVALUATION), Purpose.QUERIES), []
-    ends, failed = time.perf_counter() + longest, None
+    """Train each lift for so many seconds, and compare the residuals on pairs that none was trained on. One that fails
+    or does not fit is told and passed over; no trial begins that would take more than the `longest` time for all."""
+    key, trials, failed = child(stream(settings.seed, Purpose.EVALUATION), Purpose.QUERIES), [], None
     for name, lift in lifts.items():
-        if trials and time.perf_counter() + seconds > ends:
+        if trials and sum(trial.seconds for trial in trials) + seconds > longest:
             tell(f"no time is left for a trial of the lift {name}")
             continue
         tell(f"trying the lift {name} for {seconds:.0f} s")
@@ -169,19 +171,20 @@ def choose_lift(
 
 def _tried(family: Family, settings: Settings, name: str, lift: Parts, seconds: float, key: Key) -> Trial:
     chosen = replace(settings, architecture=architecture_for(lift, settings.architecture))
-    outcome = execute(family, chosen, Budget(seconds_of_steps=seconds), show=False, check=False, judge=False)
+    outcome = execute(family, chosen, Budget(minutes=seconds / 60.0), show=False, check=False, judge=False)
     outcome.end_if_interrupted()
     residual = held_out_residual(outcome.solution.model, outcome.solution.family, key)
-    return Trial(name, lift, outcome.steps, residual.scaled_residual)
+    return Trial(name, lift, outcome.steps, residual.scaled_residual, outcome.seconds)
 
 
 @dataclass(frozen=True)
 class LiftDecision:
-    """The lift that was taken, settings with it, and what is left of the budget."""
+    """The lift that was taken, settings with it, the budget, longer where trials took most of it, and what is spent."""
 
     lift: Parts
     settings: Settings
     budget: Budget
+    spent: Spent = NOTHING
 
 
 def has_room_for_trials(family: Family, settings: Settings, budget: Budget) -> bool:
@@ -199,21 +202,23 @@ def with_decided_lift(
     tell: Callable[[str], None] = lambda line: None,
     check: bool = True,
 ) -> LiftDecision:
-    """What the equation tells and a trial of each candidate, told as it goes; a single one is taken untried. They are
-    part of the minutes. `check` as in `execute`."""
+    """What the equation tells and a trial of each candidate, told as it goes; a single one is taken untried. Their
+    training is part of the minutes, what they compile is preparation. `check` as in `execute`."""
     begun, minutes = time.perf_counter(), budget.minutes
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
     lifts = candidates(_told_structure(family, settings.seed, tell), family, settings)
     if len(lifts) == 1:
-        return _taken(next(iter(lifts.values())), settings, budget, begun, tell)
+        return _taken(next(iter(lifts.values())), settings, budget, NOTHING, tell)
     share = SHORTEST_TRIAL if minutes is None else 60.0 * minutes * TRIAL_SHARE
     seconds = min(max(share, SHORTEST_TRIAL), LONGEST_TRIAL)
-    longest = math.inf if minutes is None else 60.0 * minutes * (1.0 - LEAST_LEFT) - (time.perf_counter() - begun)
+    longest = math.inf if minutes is None else 60.0 * minutes * (1.0 - LEAST_LEFT)
     choice = choose_lift(family, settings, lifts, seconds, tell, longest)
     for line in choice.describe():
         tell(line)
-    return _taken(choice.best.lift, settings, budget, begun, tell)
+    trained = sum(trial.seconds for trial in choice.trials)
+    spent = Spent(trained, time.perf_counter() - begun - trained, trial_seconds=trained)
+    return _taken(choice.best.lift, settings, budget, spent, tell)
 
 
 def _told_structure(family: Family, seed: int, tell: Callable[[str], None]) -> Structure:
@@ -228,13 +233,13 @@ def _told_structure(family: Family, seed: int, tell: Callable[[str], None]) -> S
     return structure
 
 
-def _taken(lift: Parts, settings: Settings, budget: Budget, begun: float, tell: Callable[[str], None]) -> LiftDecision:
-    """The decision for a lift, with the minutes that are left since it `begun`."""
+def _taken(lift: Parts, settings: Settings, budget: Budget, spent: Spent, tell: Callable[[str], None]) -> LiftDecision:
+    """The decision for a lift, after what its trials have spent."""
     settings = replace(settings, architecture=architecture_for(lift, settings.architecture))
     if budget.minutes is None:
-        return LiftDecision(lift, settings, budget)
-    minutes, taken = budget.minutes, (time.perf_counter() - begun) / 60.0
-    left = max(minutes - taken, minutes * LEAST_LEFT)
-    over = "" if taken + left < 1.01 * minutes else "; the trials took more than there was, a named lift needs none"
-    tell(f"{left:.1f} of {minutes:g} minutes are left for training{over}")
-    return LiftDecision(lift, settings, Budget(minutes=left))
+        return LiftDecision(lift, settings, budget)  # steps are those of the run itself
+    total = max(budget.minutes, spent.seconds / 60.0 + budget.minutes * LEAST_LEFT)
+    over = "" if total == budget.minutes else "; the trials took more than there was, a named lift needs none"
+    if spent.seconds:
+        tell(f"{total - spent.seconds / 60.0:.1f} of {budget.minutes:g} minutes are left for training{over}")
+    return LiftDecision(lift, settings, Budget(minutes=total), spent)

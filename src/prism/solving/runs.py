@@ -1,63 +1,72 @@
 """One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
-import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
+from prism.errors import NotSolved
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
 from prism.problem.checks import check_family
 from prism.problem.family import Family
-from prism.reporting.progress import ProgressBar
+from prism.reporting.progress import Preparation, ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.solution.evaluation import Evaluation, evaluate
-from prism.solution.held_out import HeldOutResidual, held_out_residual
+from prism.solution.evaluation import evaluate
+from prism.solution.held_out import held_out_residual
+from prism.solution.history import History, Training, TrainingRecord
 from prism.solution.known_evaluation import evaluate_known
-from prism.solution.quick_evaluation import QuickError
 from prism.solution.solution import Solution
+from prism.solving.callbacks import Callback
+from prism.solving.following import NOTHING, RunUnderWay, Spent, follow
 from prism.solving.interruptions import Interruptions
-from prism.solving.preparation import Prepared, prepare
+from prism.solving.preparation import prepare
 from prism.solving.settings import Settings
-from prism.training.advance import TrainingState
+from prism.solving.verdict import doubts
 from prism.training.checkpoints import Checkpoints
-from prism.training.loop import Budget, Progress, train
+from prism.training.loop import Budget, Progress
 from prism.training.memory import peak_rss_megabytes
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run ended with."""
+    """What a run ended with. `seconds` are of training, trials of lifts included."""
 
     solution: Solution
     steps: int
     seconds: float
     compile_seconds: float
+    trial_seconds: float
     skipped: int
     loss: float | None
     pairs: int
     interrupted_by: int | None
-    evaluation: Evaluation | None = None
-    held_out: HeldOutResidual | None = None
-    """Where the family knows no exact solution to evaluate with."""
 
     def report(self) -> dict[str, object]:
         """The figures of the run under the names that scripts read."""
-        running = max(self.seconds - self.compile_seconds, 1e-9)
-        judged = self.evaluation or self.held_out
+        running, judged = max(self.seconds - self.trial_seconds, 1e-9), self.solution.training.judgement
         return {
             "steps": self.steps,
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
+            "trial_seconds": self.trial_seconds,
             "seconds_per_step": running / max(1, self.steps),
             "pairs_per_second": self.pairs * self.steps / running,
             "peak_rss_mb": peak_rss_megabytes(),
             "skipped_steps": self.skipped,
             "loss": self.loss,
             **(judged.as_json() if judged else {}),
+            "doubts": list(self.solution.training.doubts),
         }
+
+    def judged_at(self, points: int) -> "Outcome":
+        """The same with its errors measured at so many points."""
+        return self.with_training(evaluation=self.solution.evaluate(points=points))
+
+    def with_training(self, **changes: Any) -> "Outcome":
+        """The same with more known of how it came about."""
+        training = replace(self.solution.training, **changes)
+        return replace(self, solution=replace(self.solution, training=training))
 
     def end_if_interrupted(self) -> None:
         """Of a run that is part of another piece of work: the signal that interrupted it ends that too."""
@@ -65,9 +74,20 @@ class Outcome:
             raise KeyboardInterrupt(self.interrupted_by)
 
     def describe(self) -> list[str]:
-        """How good the solution is, for a reader."""
-        judged = self.evaluation or self.held_out
-        return judged.describe() if judged else []
+        """What was done and how good the solution is, for a reader."""
+        running, judged = max(self.seconds - self.trial_seconds, 1e-9), self.solution.training.judgement
+        tried = f" with {self.trial_seconds:.1f} s of trials" if self.trial_seconds else ""
+        done = (
+            f"{self.steps:,} steps in {self.seconds:.1f} s of training{tried} "
+            f"({1e3 * running / max(1, self.steps):.2f} ms per step, {self.pairs * self.steps / running:,.0f} pairs "
+            f"per second, peak {peak_rss_megabytes():,.0f} MB), after {self.compile_seconds:.1f} s of preparation"
+        )
+        return [done, *(judged.describe() if judged else [])]
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """One warning for each reason to doubt the solution."""
+        for doubt in self.solution.training.doubts:
+            warnings.warn(doubt, NotSolved, stacklevel=stacklevel)
 
 
 @dataclass(frozen=True)
@@ -87,161 +107,74 @@ def execute(
     show: bool = True,
     check: bool = True,
     judge: bool = True,
+    spent: Spent = NOTHING,
+    callbacks: tuple[Callback, ...] = (),
 ) -> Outcome:
     """Train and, where it is to be judged, evaluate; written down, and on from the newest checkpoint, where `record`
     says so.
 
     `check` tries the family first, for mistakes that a user's own family or parameters may have; the catalogue's are
-    tested.
+    tested. `spent` is what trials before it have taken of the budget.
     """
-    begun = time.perf_counter()
     keep_programs()
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
     with Interruptions() as asked:
-        run = _prepare(family, settings, record, begun)
-        budget = budget.after(run.seconds)
+        with Preparation("compiling", show) as clock:
+            run = _prepare(family, settings, record, spent, callbacks, clock)
         with ProgressBar(budget, show) as bar:
-            progress = _follow(run, budget, bar, asked)
-    outcome = _outcome(run, progress, asked.signal)
-    if asked.signal is not None or not judge:
-        return outcome
-    model, solved = outcome.solution.model, outcome.solution.family
-    key = stream(settings.seed, Purpose.EVALUATION)
+            progress, history = follow(run, budget, bar, asked)
+        for callback in callbacks:
+            callback.close()
+    outcome = _outcome(run, progress, history, asked.signal)
+    return outcome if asked.signal is not None or not judge else judged(outcome, settings.seed)
+
+
+def judged(outcome: Outcome, seed: int) -> Outcome:
+    """With the errors of the final state, or its residual where the truth is not known, and the reasons to doubt it."""
+    model, family = outcome.solution.model, outcome.solution.family
+    key = stream(seed, Purpose.EVALUATION)
     if family.has_exact:
-        return replace(outcome, evaluation=evaluate(model, solved, key))
-    if family.has_known_values:
-        return replace(outcome, evaluation=evaluate_known(model, solved, key))
-    return replace(outcome, held_out=held_out_residual(model, solved, key))
+        outcome = outcome.with_training(evaluation=evaluate(model, family, key))
+    elif family.has_known_values:
+        outcome = outcome.with_training(evaluation=evaluate_known(model, family, key))
+    else:
+        outcome = outcome.with_training(held_out=held_out_residual(model, family, key))
+    training = outcome.solution.training
+    return outcome.with_training(doubts=doubts(outcome.steps, training.judgement, training.history))
 
 
-@dataclass(frozen=True)
-class _Run:
-    """The pieces of a run under way."""
-
-    prepared: Prepared
-    state: TrainingState
-    settings: Settings
-    directory: RunDirectory | None
-    checkpoints: Checkpoints | None
-    seconds: float
-    compile_seconds: float
-
-    def save(self, state: TrainingState, seconds: float) -> None:
-        if self.checkpoints is not None:
-            record: dict[str, object] = {"seconds": seconds, "compile_seconds": self.compile_seconds}
-            self.checkpoints.save(int(state.step), state, record)
-
-
-def _prepare(family: Family, settings: Settings, record: Record | None, begun: float) -> _Run:
+def _prepare(
+    family: Family,
+    settings: Settings,
+    record: Record | None,
+    spent: Spent,
+    callbacks: tuple[Callback, ...],
+    clock: Callable[[], float],
+) -> RunUnderWay:
     """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
     prepared = prepare(family, settings)
-    state = prepared.state
-    spent, checkpoints = {"seconds": 0.0, "compile_seconds": 0.0}, None
+    state, directory, checkpoints, history = prepared.state, None, None, ()
     if record is not None:
-        checkpoints = Checkpoints(record.directory.checkpoints)
+        directory, checkpoints = record.directory, Checkpoints(record.directory.checkpoints)
         saved = checkpoints.newest(state) if record.resume else None  # before anything is written
-        record.directory.begin(record.config, record.resume)
-        state, spent = saved or (state, spent)
-    compile_seconds = time.perf_counter() - begun
-    seconds = spent["seconds"] + compile_seconds
-    compile_seconds += spent["compile_seconds"]
-    directory = None if record is None else record.directory
-    if directory is not None:
+        directory.begin(record.config, record.resume)
+        if saved is not None:
+            state, spent = saved[0], Spent.from_record(saved[1])
         directory.rewind_metrics(int(state.step))
-    return _Run(prepared, state, settings, directory, checkpoints, seconds, compile_seconds)
+        history = tuple(TrainingRecord.from_json(row) for row in directory.metrics())
+    spent = replace(spent, compile_seconds=spent.compile_seconds + clock())
+    return RunUnderWay(prepared, state, settings, directory, checkpoints, spent, history, callbacks)
 
 
-def _follow(run: _Run, budget: Budget, bar: ProgressBar, asked: Interruptions) -> Progress | None:
-    """Train to the end of the budget or a signal, recording, showing and saving on the way."""
-    measuring = _Occasionally(2.0, first_after=0.0)
-    saving = _Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
-    shown, progress = None, None
-    for progress in train(run.prepared.program, run.state, budget, run.seconds, _restorer(run)):
-        error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
-        _record(run, progress, error)
-        if saving.due():
-            saving.perform(lambda p=progress: run.save(p.state, p.seconds))
-        shown = shown if error is None else error.relative_l2
-        bar.show(progress, shown)
-        if asked.signal is not None:
-            break
-    if progress is not None:
-        error = _quick_error(run, progress.state)
-        _record(run, progress, error)
-        bar.show(progress, None if error is None else error.relative_l2)
-        run.save(progress.state, progress.seconds)
-    return progress
-
-
-def _restorer(run: _Run) -> Callable[[TrainingState], TrainingState]:
-    """The newest checkpoint of a failing run, the one before where that has been tried already; without any its
-    state, which no failed step has touched."""
-    tried: set[int] = set()
-
-    def restore(state: TrainingState) -> TrainingState:
-        saved = None if run.checkpoints is None else run.checkpoints.newest(state)
-        while saved is not None and run.checkpoints is not None and int(saved[0].step) in tried:
-            older = run.checkpoints.newest(state, before=int(saved[0].step))
-            if older is None:
-                break
-            saved = older
-        if saved is None:
-            return state
-        step = int(saved[0].step)
-        tried.add(step)
-        if run.checkpoints is not None:
-            run.checkpoints.discard_after(step)
-        return saved[0]
-
-    return restore
-
-
-def _quick_error(run: _Run, state: TrainingState) -> QuickError | None:
-    """The relative L2 error on a small held-out sample, where the exact solution is known."""
-    evaluation = run.prepared.quick_evaluation
-    return None if evaluation is None else evaluation(state.model)
-
-
-def _record(run: _Run, progress: Progress, error: QuickError | None) -> None:
-    if run.directory is not None:
-        run.directory.append_metric(
-            {
-                "step": progress.step,
-                "seconds": progress.seconds,
-                "loss": progress.loss,
-                "relative_l2": None if error is None else error.relative_l2,
-                "relative_l2_standard_error": None if error is None else error.standard_error,
-                "skipped_steps": progress.skipped,
-            }
-        )
-
-
-class _Occasionally:
-    """Work that is due every so many seconds, and never so often that it takes a twentieth of the time."""
-
-    def __init__(self, seconds: float, first_after: float):
-        self._interval, self._next, self._first = seconds, time.perf_counter() + first_after, True
-
-    def due(self) -> bool:
-        return time.perf_counter() >= self._next
-
-    def perform(self, work: Callable[[], Result]) -> Result:
-        begun = time.perf_counter()
-        result = work()
-        ended = time.perf_counter()
-        cost = 0.0 if self._first else ended - begun  # the first time compiles
-        self._next, self._first = ended + max(self._interval, 20.0 * cost), False
-        return result
-
-
-def _outcome(run: _Run, progress: Progress | None, signal: int | None) -> Outcome:
+def _outcome(run: RunUnderWay, progress: Progress | None, history: History, signal: int | None) -> Outcome:
     state = run.state if progress is None else progress.state
     return Outcome(
-        solution=Solution(state.model, state.objective.family),
+        solution=Solution(state.model, state.objective.family, Training(history)),
         steps=int(state.step),
-        seconds=run.seconds if progress is None else progress.seconds,
-        compile_seconds=run.compile_seconds,
+        seconds=run.spent.seconds if progress is None else progress.seconds,
+        compile_seconds=run.spent.compile_seconds,
+        trial_seconds=run.spent.trial_seconds,
         skipped=int(state.skipped),
         loss=None if progress is None else progress.loss,
         pairs=run.settings.sampling.pairs,

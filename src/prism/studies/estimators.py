@@ -51,7 +51,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
             if name == "exact" and dimension > EXACT_UP_TO:
                 continue
             tell(f"{name} at {dimension:,} dimensions")
-            outcome = Trial(name, {"estimator": estimator}).run(family, Budget(seconds_of_steps=seconds))
+            outcome = Trial(name, {"estimator": estimator}).run(family, Budget(minutes=seconds / 60.0))
             trained = trained or outcome.solution.model
             report = outcome.report()
             measurements.append(

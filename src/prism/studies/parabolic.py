@@ -59,7 +59,7 @@ def solved(equation: str, dimension: int, seconds: float) -> Measurement:
     """The family, solved for all of its parameters."""
     family = EQUATIONS[equation].create(dimension, stream(0, Purpose.PROBLEM))
     outcome = solved_by_default(family, seconds)
-    found = outcome.evaluation
+    found = outcome.solution.training.evaluation
     assert found is not None  # these families know values
     mean = lambda name: float(np.mean([getattr(one, name) for one in found.by_parameter]))
     return {

@@ -70,7 +70,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
             for seed, family in families.items():
                 tell(f"{trial.name} at {dimension:,} dimensions, seed {seed}")
                 seeded = Trial(trial.name, {**trial.choices, "seed": seed})
-                report = seeded.run(family, Budget(seconds_of_steps=seconds)).report()
+                report = seeded.run(family, Budget(minutes=seconds / 60.0)).report()
                 labels = {"d": dimension, "solver": trial.name, "seed": seed, "seconds": seconds}
                 cost = {"steps": report["steps"], "seconds per step": report["seconds_per_step"]}
                 measurements.append({**labels, **cost, **errors_in(report)})

@@ -78,7 +78,7 @@ def measured(problem: str, size: Size, seed: int, tell: Tell) -> list[Measuremen
     for name, lift in lifts(size.dimension, parts_of(usual.lift), found).items():
         tell(f"{problem} at {size.dimension:,} dimensions, {name}, seed {seed}")
         trial = Trial(name, {"architecture": architecture_for(lift, usual), "seed": seed})
-        report = trial.run(family, Budget(seconds_of_steps=size.seconds)).report()
+        report = trial.run(family, Budget(minutes=size.seconds / 60.0)).report()
         labels = {"d": size.dimension, "problem": problem, "lift": name, "seed": seed, "seconds": size.seconds}
         baselines = {"affine": report["affine_error"], "trivial": report["trivial_error"]}
         measurements.append({**labels, "equation's": lift == found, **errors_in(report), **baselines})

@@ -69,10 +69,10 @@ def solved_by_default(family: Family, seconds: float, points: int | None = None,
     evaluated at so many points where their number is given."""
     usual = Settings.choose(family, **choices)
     settings = with_norms(family, usual) or usual
-    budget = Budget(seconds_of_steps=seconds)
+    budget = Budget(minutes=seconds / 60.0)
     outcome = execute(family, settings, budget, show=False, check=False, judge=points is None)
     outcome.end_if_interrupted()
-    return outcome if points is None else replace(outcome, evaluation=outcome.solution.evaluate(points=points))
+    return outcome if points is None else outcome.judged_at(points)
 
 
 def errors_in(report: Mapping[str, Any]) -> Measurement:

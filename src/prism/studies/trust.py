@@ -27,7 +27,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each queried μ: half of them inside the box, half outside."""
     family = problem(DIMENSION)
     tell(f"training at {DIMENSION} dimensions")
-    budget = Budget(seconds_of_steps=FULL_SECONDS if full else SECONDS)
+    budget = Budget(minutes=(FULL_SECONDS if full else SECONDS) / 60.0)
     solution = Trial("default").run(family, budget).solution
     tell("calibrating on held-out parameters of the box")
     calibration = solution.calibration

@@ -71,6 +71,16 @@ class Checkpoints:
                 warnings.warn(f"checkpoint {path} is damaged ({error}); using the previous one", stacklevel=2)
         return None
 
+    def newest_record(self) -> tuple[int, dict[str, Any]] | None:
+        """Step and record of the newest checkpoint, without its state; None where there is none or it is damaged."""
+        for path in self._newest_first()[:1]:
+            try:
+                record = json.loads((path / RECORD_FILE).read_bytes())
+            except (OSError, ValueError):
+                return None
+            return (_step(path), record) if isinstance(record, dict) else None
+        return None
+
     def discard_after(self, step: int) -> None:
         """Remove the checkpoints of later steps: a run that goes on from this one must not be resumed from those."""
         for path in self._newest_first():

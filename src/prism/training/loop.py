@@ -26,39 +26,35 @@ RESCUES = 5
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of steps, minutes of training with its compilation, or seconds of steps alone."""
+    """So many steps, or so many minutes of training: what is compiled, measured and saved beside it does not count."""
 
     steps: int | None = None
     minutes: float | None = None
-    seconds_of_steps: float | None = None
 
     def __post_init__(self):
-        given = [value for value in (self.steps, self.minutes, self.seconds_of_steps) if value is not None]
-        if len(given) != 1:
-            raise InputError("give one of steps, minutes and seconds_of_steps")
+        if (self.steps is None) == (self.minutes is None):
+            raise InputError("give one of steps and minutes")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps={self.steps} does nothing; give 1 or more")
-        for name in ("minutes", "seconds_of_steps"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < value < math.inf:
-                raise InputError(f"{name}={value:g} does nothing; give a positive number")
-
-    def after(self, seconds: float) -> "Budget":
-        """The same budget, once so many seconds have gone into the preparation."""
-        if self.seconds_of_steps is None:
-            return self
-        return Budget(minutes=(seconds + self.seconds_of_steps) / 60.0)
+        if self.minutes is not None and not 0.0 < self.minutes < math.inf:
+            raise InputError(f"minutes={self.minutes:g} does nothing; give a positive number")
 
     @property
-    def seconds(self) -> float:
-        """Of training with its compilation; seconds of steps alone are known `after` the preparation."""
-        if self.minutes is None:
-            raise AssertionError("a budget of steps has no seconds, and one of seconds_of_steps none before `after`")
-        return 60.0 * self.minutes
+    def seconds(self) -> float | None:
+        """Of training; None where steps are counted."""
+        return None if self.minutes is None else 60.0 * self.minutes
 
     def fraction(self, step: int, seconds: float) -> float:
         """How much of it is spent."""
-        return min(1.0, step / self.steps if self.steps else seconds / self.seconds)
+        return min(1.0, step / self.steps if self.steps else seconds / (self.seconds or math.inf))
+
+    def is_spent(self, step: int, seconds: float, seconds_per_step: float) -> bool:
+        """Whether a run that has come so far makes no further step: none is left, or none would fit."""
+        return step >= self.steps if self.steps is not None else seconds + seconds_per_step >= (self.seconds or 0.0)
+
+    def describe(self) -> str:
+        """For a reader."""
+        return f"{self.steps:,} steps" if self.steps is not None else f"{self.minutes:g} minutes of training"
 
 
 @dataclass(frozen=True)
@@ -104,8 +100,8 @@ def train(
 def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) -> int:
     """How many steps the next call takes: one to measure, then half a second's worth, within the budget."""
     count = 1 if per_step is None else max(1, round(CHUNK_SECONDS / per_step))
-    if budget.steps is not None:
-        return min(count, budget.steps - step)
+    if budget.seconds is None:
+        return min(count, (budget.steps or 0) - step)
     remaining = budget.seconds - seconds
     if per_step is None:
         return 1 if remaining > 0 else 0
@@ -115,8 +111,8 @@ def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) ->
 
 def _horizon(budget: Budget, step: int, seconds: float, per_step: float | None) -> float:
     """The step at which the rate reaches zero: known, or predicted from the speed so far."""
-    if budget.steps is not None:
-        return float(budget.steps)
+    if budget.seconds is None:
+        return float(budget.steps or 0)
     remaining = budget.seconds - seconds
     return step + max(1.0, remaining / per_step if per_step else 1e6)
 

@@ -1,0 +1,139 @@
+"""Families of the user's own, named by the file that defines them:  path/to/my.py:Heat.
+
+Only a file that is typed on the command line is ever run. A run's own files name it too, with its hash, but nothing
+is imported for that.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prism.errors import InputError
+from prism.problem.family import Family
+from prism.problem.parameters import ParameterSpace
+
+MARK = ".py:"
+EXAMPLE = "such as path/to/my.py:Heat"
+
+
+def is_own(text: str) -> bool:
+    """Whether a family is named by a file."""
+    return MARK in text or text.endswith(".py")
+
+
+@dataclass(frozen=True)
+class OwnFamily:
+    """A name in a file: a class of families, a function of the dimension that makes one, or a family."""
+
+    text: str
+    sha256: str
+    found: Any
+
+    @property
+    def name(self) -> str:
+        """The name without the file's."""
+        return self.text.rpartition(":")[2]
+
+    @property
+    def dimension(self) -> int | None:
+        """That of a family that is built already; None where `--dim` says it."""
+        return self.found.domain.dimension if isinstance(self.found, Family) else None
+
+    def bounded(self, change: Callable[[ParameterSpace], ParameterSpace] | None) -> "OwnFamily":
+        """The same with another space of parameters."""
+        if change is None:
+            return self
+        space = getattr(self.found, "parameters", None)
+        if not isinstance(self.found, type) or not isinstance(space, ParameterSpace):
+            raise InputError(
+                f"--bounds and --space need a class that declares its parameters; change {self.text} itself"
+            )
+        names = {"parameters": change(space), "__module__": self.found.__module__, "__doc__": self.found.__doc__}
+        return dataclasses.replace(self, found=type(self.found)(self.found.__name__, (self.found,), names))
+
+    def build(self, dimension: int) -> Family:
+        """The family in so many dimensions."""
+        if isinstance(self.found, Family):
+            if dimension != self.found.domain.dimension:
+                raise InputError(
+                    f"{self.text} has {self.found.domain.dimension} dimensions; leave --dim {dimension} out"
+                )
+            return self.found
+        make = self.found.in_dimensions if isinstance(self.found, type) else self.found
+        try:
+            family = make(dimension)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{self.text} in {dimension} dimensions {_failure(error, self.text)}") from error
+        if not isinstance(family, Family):
+            raise InputError(f"{self.text} makes {type(family).__name__}, which is no prism.Family")
+        return family
+
+
+def load_own(text: str) -> OwnFamily:
+    """What a file defines under a name; the file is run once."""
+    file, colon, name = text.rpartition(":")
+    path = Path(file if colon else text)
+    if not colon or not name.isidentifier():
+        raise InputError(f"{text!r} names a file without the family in it; write FILE.py:NAME, {EXAMPLE}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}; give FILE.py:NAME, {EXAMPLE}") from error
+    module = _executed(path.resolve(), hashlib.sha256(content).hexdigest())
+    families = [key for key, value in vars(module).items() if _makes_families(value) and not key.startswith("_")]
+    if not hasattr(module, name):
+        raise InputError(f"{path} defines no {name}; it has {', '.join(families) or 'no family'}")
+    found = getattr(module, name)
+    if not _makes_families(found) and not (callable(found) and not isinstance(found, type)):
+        raise InputError(
+            f"{text} is {type(found).__name__}; give a class that derives from prism.Family, a family, or a function "
+            "of the dimension that makes one"
+        )
+    return OwnFamily(text, hashlib.sha256(content).hexdigest(), found)
+
+
+def _makes_families(value: object) -> bool:
+    """Whether it is a family, or a class of them that is the user's own."""
+    own = isinstance(value, type) and issubclass(value, Family) and not value.__module__.startswith("prism.")
+    return isinstance(value, Family) or own
+
+
+@functools.cache
+def _executed(path: Path, sha256: str) -> Any:
+    """The module of a file, run as `import` would, with its neighbours importable."""
+    name = f"prism_own_{path.stem}_{sha256[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no file of Python; give FILE.py:NAME, {EXAMPLE}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise InputError(f"{path} {_failure(error, str(path))}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _failure(error: BaseException, file: str) -> str:
+    """What a user's code raised, and in which line of the file."""
+    path = file.rpartition(":")[0] or file
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).name == Path(path).name
+    ]
+    line = frames[-1].lineno if frames else getattr(error, "lineno", None)
+    where = "" if line is None else f" in line {line}"
+    reason = (str(error).splitlines() or [""])[0]
+    return f"raised {type(error).__name__}{where}: {reason}"

@@ -1,0 +1,121 @@
+"""A solution over two of its coordinates, beside the truth where that is known."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from prism.errors import InputError
+from prism.networks.model import Model
+from prism.objective.residuals import solution_value
+from prism.problem.domains import Domain
+from prism.problem.family import Family
+from prism.shapes import Parameter
+from prism.solution.canvas import canvas
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SLICE_WORK = 3e8
+"""How many coordinates a slice may compute: 101 x 101 points up to 30,000 dimensions, fewer beyond."""
+SLICE_REACH = 4.0
+"""How many deviations of a coordinate a slice reaches to either side. Farther out a ball of many dimensions has no
+points to speak of, and nothing is trained."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate of a point and where a slice shows it."""
+
+    index: int
+    low: float
+    high: float
+    label: str
+
+    def ticks(self, size: int) -> np.ndarray:
+        return np.linspace(self.low, self.high, size)
+
+
+def axis_of(domain: Domain, name: str) -> Axis:
+    """The coordinate that people call `x1`, `x2`, ... or `t`, as far as points are found."""
+    if name == "t" and domain.time_horizon is not None:
+        return Axis(domain.coordinates - 1, 0.0, domain.time_horizon, "$t$")
+    number = re.fullmatch(r"x([1-9]\d*)", name)
+    if number is None or int(number[1]) > domain.dimension:
+        time = ", and t" if domain.time_horizon is not None else ""
+        raise InputError(f"there is no coordinate {name!r}; they are x1 to x{domain.dimension}{time}")
+    (low, high), reach = domain.bounds, SLICE_REACH * domain.spread
+    middle = (low + high) / 2
+    return Axis(int(number[1]) - 1, max(low, middle - reach), min(high, middle + reach), f"$x_{{{number[1]}}}$")
+
+
+def usual_slices(domain: Domain) -> dict[str, tuple[Axis, Axis]]:
+    """The slices that a run shows: (x₁, x₂), and before it (x₁, t) where there is time."""
+    named = [("x1", "t")] if domain.time_horizon is not None else []
+    named += [("x1", "x2")] if domain.dimension > 1 else []
+    axes = [(axis_of(domain, across), axis_of(domain, up)) for across, up in named]
+    return dict(zip(("slice", "space_slice"), axes, strict=False))
+
+
+def usual_parameters(family: Family) -> list[Parameter]:
+    """The middle μ; with time the ends of the box too, between which a solution runs slow and fast."""
+    space = family.parameters
+    if family.domain.time_horizon is None:
+        return [space.middle()]
+    return [jnp.asarray(space.lows, float), space.middle(), jnp.asarray(space.highs, float)]
+
+
+def slice_figure(
+    model: Model, family: Family, across: Axis, up: Axis, parameters: Sequence[Parameter] | None = None
+) -> "Figure":
+    """Prediction, and where it is known exact solution and difference, over two coordinates, a row for each μ."""
+    rows = usual_parameters(family) if parameters is None else parameters
+    columns = 3 if family.has_exact else 1
+    figure, panels = canvas(len(rows), columns, (4.6 * columns, 0.4 + 3.6 * len(rows)))
+    for line, mu in zip(np.reshape(panels, (len(rows), columns)), rows, strict=True):
+        predicted, exact = slice_values(model, family, mu, across, up)
+        fields = [("prediction", predicted, "viridis"), ("exact", exact, "viridis")]
+        fields.append(("prediction − exact", predicted - exact, "RdBu_r"))
+        at = ", ".join(f"{name} = {float(v):.3g}" for name, v in zip(family.parameters.names, mu, strict=True))
+        for panel, (title, values, colours) in zip(line, fields, strict=False):
+            reference = values if colours == "RdBu_r" or not family.has_exact else exact
+            largest = np.nanmax(np.abs(reference))
+            limits = (-largest, largest) if colours == "RdBu_r" else (np.nanmin(reference), np.nanmax(reference))
+            ticks = across.ticks(len(values)), up.ticks(len(values))
+            image = panel.pcolormesh(*ticks, values.T, shading="auto", cmap=colours, vmin=limits[0], vmax=limits[1])
+            panel.set(title=f"{title}, {at}", xlabel=across.label, ylabel=up.label, box_aspect=1)
+            figure.colorbar(image, ax=panel, shrink=0.85)
+    figure.suptitle(f"{type(family).__name__}, {family.domain.dimension:,} dimensions; other coordinates at the centre")
+    return figure
+
+
+def slice_values(model: Model, family: Family, mu: Parameter, across: Axis, up: Axis) -> tuple[np.ndarray, np.ndarray]:
+    """Prediction and exact solution on the grid of a slice (NaN outside a ball), one point at a time."""
+    domain = family.domain
+    size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101))
+    grid = np.stack(np.meshgrid(across.ticks(size), up.ticks(size), indexing="ij"), axis=-1).reshape(-1, 2)
+    places = jnp.asarray([across.index, up.index])
+    predicted, exact = _values(model, family, jnp.asarray(mu, float), places, jnp.asarray(grid, dtype=float))
+    outside = np.zeros(len(grid), bool)
+    if domain.ball_radius is not None:
+        outside = np.sum(grid**2, axis=1) > domain.ball_radius**2
+    clear = lambda column: np.where(outside, np.nan, np.asarray(column)).reshape(size, size)
+    return clear(predicted), clear(exact)
+
+
+@eqx.filter_jit
+def _values(model: Model, family: Family, mu: Array, places: Array, pairs: Array) -> tuple[Array, Array]:
+    named, centre = family.parameters.named(mu), family.domain.centre()
+
+    def one(pair: Array) -> tuple[Array, Array]:
+        x = centre.at[places].set(pair)
+        exact = family.exact(x, named) if family.has_exact else jnp.nan
+        return solution_value(model, family, x, mu), jnp.asarray(exact)
+
+    return jax.lax.map(one, pairs)
