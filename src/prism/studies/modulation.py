@@ -32,7 +32,7 @@ def summary(measurements: Measurements) -> list[TableRow]:
 def finding(measurements: Measurements) -> str:
     means = {row["modulation"]: row["skill"] for row in summary(measurements)}
     order = sorted(means, key=lambda name: means[name])
-    ranked = ", ".join(f"{name} {means[name]:.3f}" for name in order)
+    ranked = ", ".join(f"{name} {means[name]:.3g}" for name in order)
     return f"Skill after the same number of steps, best first: {ranked}. One that ignores μ cannot be below 1."
 
 
