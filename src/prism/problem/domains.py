@@ -18,6 +18,11 @@ class Domain(eqx.Module):
     dimension: eqx.AbstractVar[int]
 
     @property
+    def description(self) -> str:
+        """Where points lie and by which law they are drawn, in one line."""
+        return (type(self).__doc__ or type(self).__name__).strip().splitlines()[0].rstrip(".")
+
+    @property
     def coordinates(self) -> int:
         """How many numbers make a point: the space dimensions, and time, the last, where there is one."""
         return self.dimension
@@ -85,6 +90,10 @@ class Ball(Domain):
         check_positive("radius of a ball", self.radius)
 
     @property
+    def description(self) -> str:
+        return f"|x| < {self.radius:g} in R^d; direction uniform, radius uniform on (0, {self.radius:g})"
+
+    @property
     def ball_radius(self) -> float:
         return self.radius
 
@@ -120,6 +129,10 @@ class Sphere(Domain):
         check_positive("radius of a sphere", self.radius)
 
     @property
+    def description(self) -> str:
+        return f"|x| = {self.radius:g} in R^d; x uniform"
+
+    @property
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
@@ -150,6 +163,10 @@ class Cube(Domain):
         check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
 
     @property
+    def description(self) -> str:
+        return f"[{self.low:g}, {self.high:g}]^d; x uniform"
+
+    @property
     def bounds(self) -> tuple[float, float]:
         return self.low, self.high
 
@@ -177,6 +194,11 @@ class WholeSpace(Domain):
         check_positive("deviation of a WholeSpace", self.deviation)
         if not 0.0 <= self.inwards <= 1.0:
             raise InputError(f"the share of points drawn inwards is {self.inwards:g}; give a number from 0 to 1")
+
+    @property
+    def description(self) -> str:
+        deviation = "" if self.deviation == 1.0 else f"{self.deviation:g}² "
+        return f"R^d; x ~ N(0, {deviation}I)"
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -21,7 +21,7 @@ SIZES = (1, 10, 50, 100, 500, 1000)
 WIDTH = 16
 MINUTES, FULL_MINUTES = {100_000: 0.5}, {1_000_000: 1.5, 5_000_000: 2.0}
 SECONDS_BESIDE, SECONDS_PER_COORDINATE = 25.0, 2e-5
-"""What a run takes besides its minutes, in all and for every coordinate: start, compilation, evaluation and pictures."""
+"""What a run takes besides its minutes, in all and per coordinate: start, compilation, evaluation and pictures."""
 COLUMNS = {
     "steps": "steps",
     "steps per second": "steps_per_second",
