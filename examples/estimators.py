@@ -40,14 +40,14 @@ class Ridge(prism.Family):
 def main(steps: int = 500) -> None:
     family = Ridge(prism.Ball(100))
     small = prism.Architecture(prism.Dense(32) + prism.Affine(4), width=32, depth=2)
-    print("estimator                 relative L2   skill   seconds, with compilation")
+    print("estimator                 relative L2    skill   seconds, with compilation")
     for estimator in (prism.Exact(), prism.Coordinates(8), prism.Rademacher(8), prism.Gaussian(8)):
         begun = time.perf_counter()
         solution = prism.solve(
             family, steps=steps, estimator=estimator, optimiser=prism.Adam(), architecture=small, progress=False
         )
         seconds, errors = time.perf_counter() - begun, solution.evaluate(points=2_000)
-        print(f"{estimator!s:24}  {errors.relative_l2:10.2e}  {errors.skill:6.3f}  {seconds:8.1f}", flush=True)
+        print(f"{estimator!s:24}  {errors.relative_l2:10.2e}  {errors.skill:7.3g}  {seconds:8.1f}", flush=True)
 
 
 if __name__ == "__main__":

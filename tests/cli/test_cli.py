@@ -181,13 +181,6 @@ def test_help_is_quick_and_does_not_import_jax():
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
-@pytest.mark.parametrize("command", ["solve", "demo", "export", "list"])
-def test_every_command_shows_an_example(command):
-    ran = prism(command, "--help")
-    assert ran.code == 0
-    assert f"example:\n  prism {command}" in ran.out
-
-
 def test_help_and_version():
     assert {"solve", "demo", "list"} <= set(prism("--help").out.split())
     assert prism("--version").out.startswith("prism ")

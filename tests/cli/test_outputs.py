@@ -289,5 +289,5 @@ def test_an_earlier_result_is_replaced_only_when_asked(here, layout):
     before = tree(here)
     check_refusal(prism(*command, "--out", "out"), "out is in use; replace it with --force, or choose another --out")
     if layout is not STUDY:
-        check_refusal(prism(*command, "--out", "out", "--force"), "nothing holds no finished run")
+        check_refusal(prism(*command, "--out", "out", "--force"), "there is no directory nothing")
     assert tree(here) == before

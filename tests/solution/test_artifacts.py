@@ -83,7 +83,7 @@ def test_a_fresh_process_predicts_the_same_bits(finished, tmp_path, capsys):
 
 
 MISTAKES = {
-    "no such run": ("nowhere", ["mu1=1", "mu2=1"], "1,2,3,4,5,6", "holds no finished run"),
+    "no such run": ("nowhere", ["mu1=1", "mu2=1"], "1,2,3,4,5,6", "there is no directory nowhere"),
     "a missing parameter": (None, ["mu1=1"], "1,2,3,4,5,6", "no value for mu2"),
     "an unknown parameter": (None, ["mu1=1", "mu2=1", "mu3=1"], "1,2,3,4,5,6", "unknown mu3"),
     "a malformed parameter": (None, ["mu1"], "1,2,3,4,5,6", "malformed --mu 'mu1'"),

@@ -1,6 +1,8 @@
 """Errors and baselines: each against its definition written out."""
 
 import math
+import re
+from dataclasses import fields
 
 import equinox as eqx
 import jax
@@ -19,6 +21,7 @@ from prism.problem.family import Family
 from prism.problem.parameters import Uniform
 from prism.solution.evaluation import (
     POINTS,
+    Evaluation,
     Sample,
     _measure,
     affordable_points,
@@ -206,3 +209,15 @@ def test_errors_at_given_parameters_are_their_definition():
         predicted = (1.0 - jnp.sum(points**2, axis=1)) * jax.vmap(lambda x, mu=mu: value_of(model, x, mu))(points)
         close(error, norm(predicted - exact) / norm(exact))
     close(error_at(model, family, parameters[0], KEY, 50), found[0])
+
+
+@pytest.mark.parametrize(
+    ("skill", "shown"),
+    [(0.32, "0.32 .* 3.1 times"), (1e-4, "0.0001 .* 10,000 times"), (8.13e-5, "8.13e-05 .* 12,300 times")],
+)
+def test_a_skill_is_told_with_its_digits(skill, shown):
+    """However small, and how many times as good it is to three digits at most."""
+    errors = dict.fromkeys((field.name for field in fields(Evaluation)), 1.0)
+    errors |= {"points": 1, "parameters": 1, "by_parameter": (), "trivial_answer": "", "trivial_error": 2.0}
+    told = Evaluation(**{**errors, "skill": skill}).describe()[-1]
+    assert re.search(f"^skill +{shown} as good as the best answer that ignores μ", told), told

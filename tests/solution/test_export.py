@@ -277,7 +277,7 @@ def test_the_command(finished, capsys):
 def test_mistakes_on_the_command_line(finished, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for arguments, words in (
-        (["nowhere"], "holds no finished run"),
+        (["nowhere"], "there is no directory nowhere"),
         ([str(finished), "--out", str(tmp_path / "file")], "is a file"),
         ([str(finished), "--out", str(tmp_path / "file" / "below")], "cannot write to"),
         ([str(finished), "--out", str(finished), "--force"], "no part of an export"),

@@ -1,6 +1,7 @@
 """One study run through `prism bench`, with what must hold of every record that it leaves."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,9 @@ def bench(name: str, directory: Path, capsys: pytest.CaptureFixture[str]) -> lis
     """The measurements of a study: in the columns of the synthetic ones, complete, with table, figure and JSON."""
     out = directory / "out"
     assert main(["bench", name, "--out", str(out), "--json"]) == 0
-    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    told = capsys.readouterr()
+    record = json.loads(told.out.splitlines()[-1])
+    check_countdown(name, told.err)
     assert record["study"] == name
     assert json.loads((out / "results.json").read_text()) == record
     assert (out / "table.md").read_text().startswith("| ")
@@ -34,6 +37,15 @@ def bench(name: str, directory: Path, capsys: pytest.CaptureFixture[str]) -> lis
         assert list(one) in [list(synthetic) for synthetic in MEASUREMENTS[name]()]
         assert all(value is not None for value in one.values())
     return record["rows"]
+
+
+def check_countdown(name: str, told: str) -> None:
+    """It was said at first how long it would take, then of every planned piece that it began, and no others."""
+    opening = re.search(rf"^{name}: (\d+) pieces of work, about .* on two cores$", told, re.MULTILINE)
+    assert opening is not None, told
+    begun = re.findall(r"^(\d+) of (\d+), [\d:]+ gone, about [\d:]+ left: \S", told, re.MULTILINE)
+    planned = int(opening[1])
+    assert begun == [(str(number), str(planned)) for number in range(1, planned + 1)], told
 
 
 def constant_trials(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Trial, object, object]]:

@@ -2,12 +2,13 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from studies.measurements import MEASUREMENTS
 
 from prism.cli import main
-from prism.cli.bench import STUDIES
+from prism.cli.bench import STUDIES, durations
 from prism.studies.trials import markdown
 
 
@@ -24,6 +25,26 @@ def test_table_finding_and_figure_can_be_made_again_from_json(name):
     if study.finding is not None:
         assert study.finding(read) == study.finding(measured)
     assert drawn(study, read) == drawn(study, measured)
+
+
+RECORDED = Path(__file__).parent.parent.parent / "benchmarks" / "results" / "studies"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_takes_about_as_long_as_planned(name):
+    """Within a fifth of what was recorded for the documents; the reduced study is never the longer one."""
+    study, record = STUDIES[name], json.loads((RECORDED / f"{name}.json").read_text())
+    assert sum(study.plan(record["full"])) == pytest.approx(record["seconds"], rel=0.2)
+    assert sum(study.plan(False)) < sum(study.plan(True))
+    assert "about " in durations(study)
+    assert ", with --full " in durations(study)
+
+
+@pytest.mark.parametrize("name", ["blocks", "structure"])
+def test_every_run_is_a_planned_piece(name):
+    """Of the studies that are too long to be run here: one measurement for each piece."""
+    record = json.loads((RECORDED / f"{name}.json").read_text())
+    assert len(STUDIES[name].plan(record["full"])) == len(record["rows"])
 
 
 def drawn(study, measured) -> bytes:

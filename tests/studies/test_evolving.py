@@ -10,7 +10,7 @@ from prism.studies import hjb, parabolic
 @pytest.mark.slow
 def test_the_parabolic_study_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(parabolic, "DIMENSIONS", (4,))
-    monkeypatch.setattr(parabolic, "EFFORTS", {4: parabolic.Effort(3, 2)})
+    monkeypatch.setattr(parabolic, "EFFORTS", {4: parabolic.Effort(3, 2, (1.0, 1.0))})
     monkeypatch.setattr(parabolic, "SECONDS", 0.5)
     with jax.numpy_rank_promotion("allow"):  # references broadcast their parameters against all nodes
         measured = bench("parabolic", tmp_path, capsys)

@@ -23,6 +23,12 @@ def test_each_modulation_is_tried_without_the_affine_part(monkeypatch, tmp_path,
     assert {parts_of(trial.choices["architecture"].lift).of_kind(Affine) for trial, _, _ in noted} == {()}
 
 
+def test_small_skills_keep_their_digits():
+    one = {"seed": 0, "d": 6, "steps": 5, "relative L2": 1e-6}
+    told = modulation.finding([{**one, "modulation": "film", "skill": 1.234e-4}])
+    assert "film 0.000123." in told
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_the_study_runs(monkeypatch, tmp_path, capsys):

@@ -8,6 +8,7 @@ import time
 from prism.cli.names import lookup
 from prism.cli.speech import answer, say
 from prism.files.outputs import ResultDirectory
+from prism.reporting.countdown import Countdown, duration
 from prism.reporting.records import environment
 from prism.studies import (
     blocks,
@@ -45,10 +46,16 @@ STUDIES: dict[str, Study] = {
 }
 
 
+def durations(study: Study) -> str:
+    """About how long a study takes, as it is and with --full."""
+    return f"about {duration(sum(study.plan(False)))}, with --full {duration(sum(study.plan(True)))}"
+
+
 def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     study = lookup("study", STUDIES, options.name)
-    begun = time.perf_counter()
-    rows = study.run(options.full, say)
+    begun, plan = time.perf_counter(), study.plan(options.full)
+    say(f"{options.name}: {len(plan)} pieces of work, about {duration(sum(plan))} on two cores")
+    rows = study.run(options.full, Countdown(plan, say))
     finding = study.finding(rows) if study.finding else None
     record = {
         "study": options.name,

@@ -1,19 +1,30 @@
-"""`prism list`: what can be named."""
+"""`prism list`: what can be named; `prism list FAMILY`: one family explained."""
 
 import argparse
 from collections.abc import Iterator, Mapping
 
+from prism.cli.bench import STUDIES, durations
+from prism.cli.explanation import docstring, explain, told
 from prism.cli.lifts import LIFTS
-from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES
+from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES, lookup
 from prism.cli.speech import answer
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.families.two_body import PAIRS
 from prism.networks.modulation import MODULATIONS
+from prism.numerics.keys import Purpose, stream
+
+DIMENSION = 100
+"""Of the commands that are shown."""
 
 
 def run(options: argparse.Namespace, _: None) -> int:
+    if options.family is not None:
+        family = lookup("family", FAMILIES, options.family).create(DIMENSION, stream(0, Purpose.PROBLEM))
+        explained = explain(options.family, family, DIMENSION)
+        answer(explained, [] if options.json else told(explained), options.json)
+        return 0
     tables = {
-        "families": {name: (family.__doc__ or "").splitlines()[0] for name, family in FAMILIES.items()},
+        "families": {name: docstring(family)[0] for name, family in FAMILIES.items()},
         "pairs": PAIRS,
         "lifts": LIFTS,
         "estimators": ESTIMATORS,
@@ -23,6 +34,7 @@ def run(options: argparse.Namespace, _: None) -> int:
         "pairings": dict(zip(PAIRINGS, ("one parameter per point", "all pairs of points and parameters"), strict=True)),
         "losses": dict(zip(LOSSES, ("one estimate squared", "the product of two estimates, unbiased"), strict=True)),
         "spaces": {name: (kind.__doc__ or "").splitlines()[0] for name, kind in SPACES.items()},
+        "studies": {name: durations(study) for name, study in STUDIES.items()},
     }
     answer(tables, [] if options.json else _lines(tables), options.json)
     return 0
@@ -31,4 +43,4 @@ def run(options: argparse.Namespace, _: None) -> int:
 def _lines(tables: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for title, rows in tables.items():
         yield f"{title}:"
-        yield from (f"  {name:18} {meaning}" for name, meaning in rows.items())
+        yield from (f"  {name:21} {meaning}" for name, meaning in rows.items())

@@ -7,6 +7,7 @@ from prism.cli.configuration import resumed_options
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
 from prism.problem.parameters import ParameterSpace
+from prism.reporting.records import RUN
 from prism.solution.artifacts import Stored, read
 from prism.solution.solution import Solution
 
@@ -21,8 +22,17 @@ def read_run(path: Path) -> Stored:
     keep_programs()
     model = path / "model" if (path / "model").is_dir() else path
     if not (model / "manifest.json").is_file():
-        raise InputError(f"{path} holds no finished run (no model/); finish it with prism solve --resume {path}")
+        raise InputError(missing_run(path))
     return read(model)
+
+
+def missing_run(path: Path) -> str:
+    """What a directory lacks in which no solution is stored, and what to do about it."""
+    if not path.is_dir():
+        return f"there is no directory {path}; give that of a finished run, which prism solve --out made"
+    if RUN.holds(path) and (path / "config.json").is_file():
+        return f"{path} holds a run that is not finished (no model/); finish it with prism solve --resume {path}"
+    return f"{path} holds no run; give the directory of a finished one, which prism solve --out made"
 
 
 def solution_of(stored: Stored, path: Path | str) -> Solution:

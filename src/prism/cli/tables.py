@@ -51,7 +51,7 @@ def read_points(path: Path, columns: Columns) -> np.ndarray:
 
 
 def read_observations(path: Path, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Points and the value at each: a column u, the last where there is no header; .npz with points, and u or values."""
+    """Points and the value at each: a column u, the last where there is no header; .npz with points and u or values."""
     count = len(columns.names)
     fix = f"give rows of {count} coordinates and a value ({columns.describe()},u) as .csv, or points and u as .npz"
     table, values = _read(path, columns, "observations", fix)

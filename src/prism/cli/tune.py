@@ -12,7 +12,7 @@ from prism.errors import InputError
 from prism.files.outputs import ResultDirectory
 from prism.numerics.keys import Purpose, stream
 from prism.solution.artifacts import save
-from prism.solution.evaluation import error_at
+from prism.solution.evaluation import error_at, shown_factor
 from prism.solution.tuning import fine_tune
 
 DEFAULT = "all"
@@ -55,5 +55,5 @@ def describe(report: dict) -> list[str]:
     ]
     if report["error_before"] is not None:
         before, after = report["error_before"], report["error_after"]
-        lines.append(f"relative L2 error {before:.3e} -> {after:.3e}   {before / after:.2f} times less")
+        lines.append(f"relative L2 error {before:.3e} -> {after:.3e}   {shown_factor(before / after)} times less")
     return [*lines, f"the solution at this μ is in {report['out']}; prism predict reads it"]

@@ -13,7 +13,10 @@ from prism.shapes import Named, Point, Scalar
 
 
 class Convection(EvolutionFamily):
-    """u_t + β Jx·∇u = 0: a wave turned in every pair of coordinates, nearly five times at β = 30."""
+    """u_t + β Jx·∇u = 0, u(x, 0) = √2 sin(k·x): a wave turned in every pair of coordinates.
+
+    At β = 30 it turns nearly five times. k is a unit vector, drawn once and saved with the problem.
+    """
 
     box: ClassVar[ParameterSpace] = Uniform(beta=(1.0, 30.0))
 
@@ -28,12 +31,15 @@ class Convection(EvolutionFamily):
         return mu.beta
 
     def exact(self, x: Point, mu: Named) -> Scalar:
-        """w at the place from which the flow has come."""
+        """w = √2 sin(k·x) at the place from which the flow has come."""
         return self.wave(turned(x[:-1], -mu.beta * x[-1]))
 
 
 class ConvectionDiffusion(EvolutionFamily):
-    """u_t + β Jx·∇u = ν Δu: the wave turns and fades."""
+    """u_t + β Jx·∇u = ν Δu, u(x, 0) = √2 sin(k·x): the wave turns and fades.
+
+    k is a unit vector, drawn once and saved with the problem.
+    """
 
     box: ClassVar[ParameterSpace] = Uniform(beta=(1.0, 10.0), nu=(0.1, 1.0))
 

@@ -64,7 +64,7 @@ class ControlFamily(Family):
 
 
 class HJBLog(ControlFamily):
-    """The terminal cost g = μ₁ log((1 + |x|²)/2)."""
+    """u_t + Δu − |∇u|² = 0, u(x, 1) = μ₁ log((1 + |x|²)/2): the least cost of a control problem."""
 
     box: ClassVar[ParameterSpace] = Uniform(mu1=(0.5, 1.5))
 
@@ -84,6 +84,7 @@ class HJBLog(ControlFamily):
         return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit)
 
     def exact(self, x: Point, mu: Named) -> Scalar:
+        """−log E exp(−u(x + √(2(1−t)) Z, 1)), by quadrature."""
         return hjb_log_value(jnp.sum(x[:-1] ** 2), 1.0 - x[-1], mu.mu1, self.domain.dimension)
 
     def reference(self, x: Float[np.ndarray, "coordinates"], mu: Mapping[str, float]) -> Reference:
@@ -91,9 +92,10 @@ class HJBLog(ControlFamily):
 
 
 class HJBRosenbrock(ControlFamily):
-    """The terminal cost g = log((1 + μ₁ Σ a_i (x_i − x_{i+1})² + μ₂ Σ b_i x_{i+1}²)/2).
+    """u_t + Δu − |∇u|² = 0, u(x, 1) = log((1 + μ₁ Σ a_i (x_i − x_{i+1})² + μ₂ Σ b_i x_{i+1}²)/2).
 
-    a_i and b_i are uniform on [0.5, 1.5], drawn once and saved with the problem; μ₁ and μ₂ scale the two sums.
+    The least cost of a control problem. a_i and b_i are uniform on [0.5, 1.5], drawn once and saved with the problem;
+    μ₁ and μ₂ scale the two sums.
     """
 
     first_weights: Vector
@@ -133,6 +135,7 @@ class HJBRosenbrock(ControlFamily):
         return radial(self.domain, factor=lambda s, t, mu: 1.0 - t, offset=limit, norms=self.norms)
 
     def exact(self, x: Point, mu: Named) -> Scalar:
+        """−log E exp(−u(x + √(2(1−t)) Z, 1)), by quadrature."""
         weights = mu.mu1 * self.first_weights, mu.mu2 * self.second_weights
         return hjb_rosenbrock_value(x[:-1], 1.0 - x[-1], *weights)
 

@@ -7,7 +7,7 @@ from prism.shapes import Named, Scalar
 
 
 class Poisson(TwoBodyFamily):
-    """Δu = f(x; μ): μ enters through the source alone."""
+    """Δu = f(x; μ) in the unit ball, u = 0 on its surface: μ enters through the source alone."""
 
     def reaction(self, u: Scalar, mu: Named) -> Scalar:
         return jnp.zeros_like(u)

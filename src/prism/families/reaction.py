@@ -14,7 +14,10 @@ from prism.shapes import Named, Point, Scalar
 
 
 class Reaction(EvolutionFamily):
-    """u_t = ρ u (1 − u): at every place the logistic growth of a small initial state."""
+    """u_t = ρ u (1 − u), logit u(x, 0) = √2 sin(k·x) − 3: at every place the logistic growth of a small initial state.
+
+    k is a unit vector, drawn once and saved with the problem.
+    """
 
     box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 5.0))
     threshold: ClassVar[float] = 3.0
@@ -30,12 +33,15 @@ class Reaction(EvolutionFamily):
         return mu.rho
 
     def exact(self, x: Point, mu: Named) -> Scalar:
-        """logit u = w(x) − 3 + ρt."""
+        """logit u = √2 sin(k·x) − 3 + ρt."""
         return jax.nn.sigmoid(self.wave(x[:-1]) - self.threshold + mu.rho * x[-1])
 
 
 class ReactionDiffusion(EvolutionFamily):
-    """u_t = ν Δu + ρ u (1 − u): a front of Fisher and Kolmogorov along a direction of space."""
+    """u_t = ν Δu + ρ u (1 − u), u(x, 0) = (1 + exp(√(ρ/6ν) k·x + 3/2))⁻²: a front along a direction k of space.
+
+    The equation of Fisher and Kolmogorov. k is a unit vector, drawn once and saved with the problem.
+    """
 
     box: ClassVar[ParameterSpace] = Uniform(rho=(1.0, 5.0), nu=(0.2, 1.0))
     distance: ClassVar[float] = 1.5

@@ -10,10 +10,10 @@ from prism.shapes import Named, Scalar
 
 
 class SineGordonBeta(TwoBodyFamily):
-    """Δu + β sin u = f(x; β), β in [0.1, 10], log-uniform unless another space is given.
+    """Δu + β sin u = f(x; β) in the unit ball, u = 0 on its surface, for β over two orders of magnitude.
 
-    The paper leaves the solution open. Here its frequencies are ω₁ = ω₂ = √β, the natural wave number of
-    the equation, so that the solution really changes with β.
+    β is log-uniform unless another space is given. The paper leaves the solution open. Here its frequencies are
+    ω₁ = ω₂ = √β, the natural wave number of the equation, so that the solution really changes with β.
     """
 
     box: ClassVar[ParameterSpace] = LogUniform(beta=(0.1, 10.0))

@@ -17,9 +17,10 @@ class SineGordonTime(RadialSemilinearFamily):
 
 
 class SineGordonTimeBeta(RadialSemilinearFamily):
-    """u_t = Δu + β sin u, β in [0.1, 10], log-uniform unless another space is given, asked at (0, 0.3).
+    """u_t = Δu + β sin u, u(x, 0) = 5/(10 + 2|x|²), asked at (0, 0.3), for β over two orders of magnitude.
 
-    The paper leaves the initial state open; here it is that of the other two, 5/(10 + 2|x|²).
+    β is log-uniform unless another space is given. The paper leaves the initial state open; here it is that of the
+    other two.
     """
 
     box: ClassVar[ParameterSpace] = LogUniform(beta=(0.1, 10.0))

@@ -25,6 +25,11 @@ PAIRS = {
     "none": "a function of |x|² alone",
 }
 """Which coordinates interact in the exact solution."""
+VARIANTS = {
+    "scaled": "coordinates stretched to order one, so that the problem is really d-dimensional",
+    "pairs": f"which coordinates interact in the solution: {', '.join(PAIRS)}",
+}
+"""What else `TwoBodyFamily.create` takes."""
 
 
 class TwoBodyFamily(Family):
@@ -77,6 +82,7 @@ class TwoBodyFamily(Family):
         return vanishing(self.domain)
 
     def exact(self, x: Point, mu: Named) -> Scalar:
+        """(1 − |x|²) S(x), from which f is made; S is a sum over pairs of neighbours unless others are chosen."""
         return (1.0 - jnp.sum(x * x)) * self.interaction.value(x, *self.frequencies(mu))
 
     def affine(self, x: Point, mu: Named) -> Scalar:

@@ -23,6 +23,10 @@ class Ball(Domain):
         check_positive("radius of a ball", self.radius)
 
     @property
+    def description(self) -> str:
+        return f"|x| < {self.radius:g} in R^d; direction uniform, radius uniform on (0, {self.radius:g})"
+
+    @property
     def ball_radius(self) -> float:
         return self.radius
 
@@ -67,6 +71,10 @@ class Sphere(Domain):
         check_positive("radius of a sphere", self.radius)
 
     @property
+    def description(self) -> str:
+        return f"|x| = {self.radius:g} in R^d; x uniform"
+
+    @property
     def bounds(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
@@ -99,6 +107,10 @@ class Cube(Domain):
     def __check_init__(self):
         check_dimension(self.dimension)
         check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
+
+    @property
+    def description(self) -> str:
+        return f"[{self.low:g}, {self.high:g}]^d; x uniform"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -135,6 +147,11 @@ class WholeSpace(Domain):
         check_positive("deviation of a WholeSpace", self.deviation)
         if not 0.0 <= self.inwards <= 1.0:
             raise InputError(f"the share of points drawn inwards is {self.inwards:g}; give a number from 0 to 1")
+
+    @property
+    def description(self) -> str:
+        deviation = "" if self.deviation == 1.0 else f"{self.deviation:g}² "
+        return f"R^d; x ~ N(0, {deviation}I)"
 
     @property
     def bounds(self) -> tuple[float, float]:

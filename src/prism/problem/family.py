@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 import inspect
+import re
 import typing
 from collections.abc import Mapping
 from typing import ClassVar
@@ -24,6 +25,27 @@ from prism.problem.parameters import ParameterSpace
 from prism.references.reference import Reference
 from prism.shapes import Named, Point, Scalar
 
+OPERATORS = {
+    "t": "TimeDerivative()",
+    "tt": "TimeDerivative(2)",
+    "lap": "Laplacian()",
+    "laplacian": "Laplacian()",
+    "grad": "GradientNormSquared()",
+    "grad2": "GradientNormSquared()",
+    "bilap": "Biharmonic()",
+    "biharmonic": "Biharmonic()",
+}
+"""What a term is mostly meant to be, by its name."""
+ALL_OPERATORS = (
+    "Laplacian()",
+    "GradientNormSquared()",
+    "Biharmonic()",
+    "TimeDerivative()",
+    "Partial(0, 1)",
+    "Directional(v)",
+    "WeightedTrace(sigma)",
+)
+
 
 class Derivatives:
     """u and its named terms at one point: `u.value`, `u.lap`."""
@@ -33,10 +55,17 @@ class Derivatives:
 
     def __getattr__(self, name: str) -> Scalar:
         there = ", ".join(sorted(known for known in self.__dict__ if not known.startswith("_")))
-        raise UnknownName(
-            f"residual reads u.{name}, which is not there; it has {there}. "
-            f'Declare it: terms = {{"{name}": prism.Laplacian()}}'
-        )
+        raise UnknownName(f"residual reads u.{name}, which is not there; it has {there}. {declaration(name)}")
+
+
+def declaration(name: str) -> str:
+    """How to declare a term of this name: by the operator that the name stands for, or by any there is."""
+    coordinate = re.fullmatch(r"d?x(\d*)", name)
+    operator = f"Partial({coordinate[1] or 0})" if coordinate else OPERATORS.get(name)
+    if operator is not None:
+        return f'Declare it: terms = {{"{name}": prism.{operator}}}'
+    choices = ", ".join(f"prism.{operator}" for operator in ALL_OPERATORS)
+    return f'Declare it: terms = {{"{name}": an operator}}, one of {choices}'
 
 
 class Family(eqx.Module):

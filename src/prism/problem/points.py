@@ -34,6 +34,11 @@ class Domain(eqx.Module):
     dimension: eqx.AbstractVar[int]
 
     @property
+    def description(self) -> str:
+        """Where points lie and by which law they are drawn, in one line."""
+        return (type(self).__doc__ or type(self).__name__).strip().splitlines()[0].rstrip(".")
+
+    @property
     def coordinates(self) -> int:
         """How many numbers make a point: the space dimensions, and time, the last, where there is one."""
         return self.dimension

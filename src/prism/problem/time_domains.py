@@ -35,6 +35,10 @@ class TimeCylinder(Domain):
         return cls(WholeSpace(dimension))  # pyright: ignore[reportCallIssue]
 
     @property
+    def description(self) -> str:
+        return f"{self.space.description}; t uniform on (0, {self.horizon:g})"
+
+    @property
     def time_horizon(self) -> float:
         return self.horizon
 
@@ -110,6 +114,11 @@ class DiffusionPaths(Domain):
             raise InputError(f"the query_time is {self.query_time:g}; give a time from 0 to {self.horizon:g}")
 
     @property
+    def description(self) -> str:
+        variance = f"{2.0 * self.diffusivity:g}|t − {self.passing_time:g}|"
+        return f"R^d; x ~ N(0, {variance} I); t uniform on (0, {self.horizon:g})"
+
+    @property
     def passing_time(self) -> float:
         """t₀."""
         return self.horizon if self.query_time is None else self.query_time
@@ -171,6 +180,10 @@ class AtTime(Domain):
             raise InputError(
                 "AtTime needs a domain with time; give AtTime(TimeCylinder(space, T), t), space your domain"
             )
+
+    @property
+    def description(self) -> str:
+        return f"{self.cylinder.space.description}; t = {self.time:g}"
 
     @property
     def dimension(self) -> int:

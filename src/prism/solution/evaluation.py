@@ -120,12 +120,12 @@ class Evaluation:
             lines.append(f"  affine baseline  {self.affine_error:.3e}   first order in x, exact in μ")
         if self.skill is None:
             return [*lines, "skill              null        the solution does not depend on μ"]
-        learned = f"{1.0 / self.skill:.1f} times as good as the best answer that ignores μ"
+        learned = f"{shown_factor(1.0 / self.skill)} times as good as the best answer that ignores μ"
         verdict = learned if self.skill < 1.0 else "it has not learned μ"
         if self.relative_l2 >= self.trivial_error:
             verdict += "; no better than the trivial answer"
         elif self.trivial_error < self.mu_blind_error:
-            verdict += f", {self.trivial_error / self.relative_l2:.1f} times as good as the trivial one"
+            verdict += f", {shown_factor(self.trivial_error / self.relative_l2)} times as good as the trivial one"
         return [*lines, f"skill              {self.skill:<11.3g} error / μ-blind error: {verdict}"]
 
     def summary(self) -> str:
@@ -137,6 +137,11 @@ class Evaluation:
     def as_json(self) -> dict[str, object]:
         """Everything but the list over parameters."""
         return {name: value for name, value in asdict(self).items() if name != "by_parameter"}
+
+
+def shown_factor(factor: float) -> str:
+    """A factor with the digits that mean something: 3.1, 45.0, 312, 12,300."""
+    return f"{factor:.1f}" if factor < 100.0 else f"{float(f'{factor:.3g}'):,.0f}"
 
 
 def affordable_points(dimension: int) -> int:

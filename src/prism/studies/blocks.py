@@ -20,6 +20,8 @@ from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tel
 SIZES = (1, 10, 50, 100, 500, 1000)
 WIDTH = 16
 MINUTES, FULL_MINUTES = {100_000: 0.5}, {1_000_000: 1.5, 5_000_000: 2.0}
+SECONDS_BESIDE, SECONDS_PER_COORDINATE = 25.0, 2e-5
+"""What a run takes besides its minutes, in all and per coordinate: start, compilation, evaluation and pictures."""
 COLUMNS = {
     "steps": "steps",
     "steps per second": "steps_per_second",
@@ -35,6 +37,12 @@ def lifts() -> dict[str, str]:
     """Every lift as it is typed; a block of one coordinate is a dense lift."""
     blocks = {f"blocks of {size:,}": f"blocks:{size}:{WIDTH}" if size > 1 else f"dense:{WIDTH}" for size in SIZES}
     return {**blocks, "affine": "affine:4"}
+
+
+def plan(full: bool) -> list[float]:
+    times = (FULL_MINUTES if full else MINUTES).items()
+    whole = [60.0 * minutes + SECONDS_BESIDE + SECONDS_PER_COORDINATE * dimension for dimension, minutes in times]
+    return [seconds for seconds in whole for _ in lifts()]
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -86,4 +94,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary)
+STUDY = Study(run, plan, figure, summary)

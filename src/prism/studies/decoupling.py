@@ -25,6 +25,8 @@ from prism.training.program import Program
 
 DIMENSIONS, FULL_DIMENSIONS = (100, 1_000, 10_000), (100, 1_000, 10_000, 100_000)
 ROUNDS, ROUND_SECONDS = 11, 0.5
+SECONDS_BESIDE = 25.0
+"""Of a dimension, besides its rounds: compilation."""
 WITHOUT = "none"
 """The modulation that all are compared with: no μ."""
 RATIOS = ("time ratio", "FLOP ratio", "memory ratio")
@@ -46,6 +48,11 @@ class Stepper:
         self.state, loss = self.program(self.state, steps, 1e6)
         jax.block_until_ready(loss)
         return (time.perf_counter() - begun) / steps
+
+
+def plan(full: bool) -> list[float]:
+    rounds = ROUNDS * ROUND_SECONDS * len(MODULATIONS)
+    return [SECONDS_BESIDE + rounds for _ in (FULL_DIMENSIONS if full else DIMENSIONS)]
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -140,4 +147,4 @@ def _quartile_bars(rows: Measurements) -> np.ndarray:
     return np.stack([median - column("lower quartile"), column("upper quartile") - median])
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

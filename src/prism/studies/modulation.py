@@ -10,6 +10,13 @@ from prism.studies import over_beta
 from prism.studies.figures import PALETTE, REFERENCE, legend_below, log_ticks, panels
 from prism.studies.trials import SEEDS, Measurement, Measurements, Study, TableRow, Tell, averaged, errors_in
 
+SECONDS_BESIDE = 24.0
+"""What the recorded run took for each network beyond the other studies over β."""
+
+
+def plan(full: bool) -> list[float]:
+    return [over_beta.seconds(full) + SECONDS_BESIDE] * (len(SEEDS) * len(MODULATIONS))
+
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each modulation and seed."""
@@ -32,7 +39,7 @@ def summary(measurements: Measurements) -> list[TableRow]:
 def finding(measurements: Measurements) -> str:
     means = {row["modulation"]: row["skill"] for row in summary(measurements)}
     order = sorted(means, key=lambda name: means[name])
-    ranked = ", ".join(f"{name} {means[name]:.3f}" for name in order)
+    ranked = ", ".join(f"{name} {means[name]:.3g}" for name in order)
     return f"Skill after the same number of steps, best first: {ranked}. One that ignores μ cannot be below 1."
 
 
@@ -53,4 +60,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

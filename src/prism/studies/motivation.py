@@ -17,23 +17,29 @@ SHARED = {"PRISM": FILM, "concat": CONCAT}
 """One network for every β."""
 
 
+def plan(full: bool) -> list[float]:
+    retrained = over_beta.seconds(full, len(BETAS))
+    return [*[over_beta.seconds(full)] * len(SHARED), *[retrained] * len(BETAS)] * len(SEEDS)
+
+
 def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each method, seed and β."""
     measurements: list[Measurement] = []
     for seed in SEEDS:
-        tell(f"seed {seed}")
-        measurements += _methods(seed, full)
+        measurements += _methods(seed, full, tell)
     return measurements
 
 
-def _methods(seed: int, full: bool) -> list[Measurement]:
+def _methods(seed: int, full: bool, tell: Tell) -> list[Measurement]:
     """Both networks in β at every β, and one for each."""
     family = over_beta.problem(seed=seed)
     measurements: list[Measurement] = []
     for name, modulation in SHARED.items():
+        tell(f"{name}, seed {seed}")
         one = over_beta.modulated(name, modulation, family, seed)
         measurements += over_beta.measured_errors("method", one, family, over_beta.budget(full), BETAS)
     for beta in BETAS:
+        tell(f"retrained for β = {beta:.3g}, seed {seed}")
         alone = over_beta.problem_at(beta, seed)
         part = over_beta.budget(full, len(BETAS))
         retrained = over_beta.modulated("retrain", NONE, alone, seed)
@@ -63,4 +69,4 @@ def _steps(measurements: Measurements) -> int:
     return max(one["steps"] for one in measurements)
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

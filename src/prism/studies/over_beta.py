@@ -18,11 +18,18 @@ from prism.training.loop import Budget
 
 DIMENSION = 20
 STEPS, FULL_STEPS = 100, 1_000
+SECONDS_PER_STEP, SECONDS_BESIDE = 0.17, 4.0
+"""Of a step, and of compilation and evaluation, as measured on two cores."""
 
 
 def budget(full: bool, parts: int = 1) -> Budget:
     """The steps of one training, or one of so many equal parts of them."""
     return Budget(steps=(FULL_STEPS if full else STEPS) // parts)
+
+
+def seconds(full: bool, parts: int = 1) -> float:
+    """About how long such a training takes."""
+    return SECONDS_BESIDE + SECONDS_PER_STEP * (budget(full, parts).steps or 0)
 
 
 def problem(parameters: ParameterSpace | None = None, seed: int = 0) -> TwoBodyFamily:

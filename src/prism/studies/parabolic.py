@@ -39,9 +39,23 @@ class Effort:
 
     bsde_steps: int
     steps_per_slice: int
+    seconds: tuple[float, float]
+    """About what DeepBSDE and deep splitting take, as measured on two cores."""
 
 
-EFFORTS = {10: Effort(4_000, 500), 100: Effort(4_000, 250), 1_000: Effort(1_000, 100), 10_000: Effort(300, 25)}
+EFFORTS = {
+    10: Effort(4_000, 500, (6.0, 6.0)),
+    100: Effort(4_000, 250, (45.0, 17.0)),
+    1_000: Effort(1_000, 100, (110.0, 60.0)),
+    10_000: Effort(300, 25, (330.0, 135.0)),
+}
+SECONDS_BESIDE = 35.0
+"""Of a run besides its steps: compilation, references and evaluation, as measured on two cores."""
+
+
+def plan(full: bool) -> list[float]:
+    ours, dimensions = SECONDS_BESIDE + (FULL_SECONDS if full else SECONDS), FULL_DIMENSIONS if full else DIMENSIONS
+    return [one for dimension in dimensions for _ in EQUATIONS for one in (ours, *EFFORTS[dimension].seconds)]
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -152,4 +166,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

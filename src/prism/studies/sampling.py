@@ -11,6 +11,10 @@ BETAS = tuple(float(value) for value in np.geomspace(0.1, 10.0, 9))
 LAWS = {"uniform": Uniform(beta=(0.1, 10.0)), "log-uniform": LogUniform(beta=(0.1, 10.0))}
 
 
+def plan(full: bool) -> list[float]:
+    return [over_beta.seconds(full)] * (len(SEEDS) * len(LAWS))
+
+
 def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each law, seed and β."""
     measurements: list[Measurement] = []
@@ -42,4 +46,4 @@ def figure(measurements: Measurements) -> Figure:
     return over_beta.figure_of_errors(measurements, "law", title)
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

@@ -34,6 +34,8 @@ from prism.training.optimisers import Adam
 
 DIMENSIONS, FULL_DIMENSIONS = (100,), (100, 1_000, 10_000)
 SECONDS, FULL_SECONDS = 12.0, 60.0
+SECONDS_BESIDE = 1.5
+"""Seconds of a piece besides its steps: its share of a compilation, and the evaluation, as measured on two cores."""
 
 
 def trials(family: TwoBodyFamily) -> list[Trial]:
@@ -58,6 +60,11 @@ def trials(family: TwoBodyFamily) -> list[Trial]:
         Trial("adam, slopes in the loss", {"optimiser": Adam(), "slopes": Slopes()}),
         Trial("adam, slopes along one direction in the loss", {"optimiser": Adam(), "slopes": Slopes(1)}),
     ]
+
+
+def plan(full: bool) -> list[float]:
+    whole, dimensions = (FULL_SECONDS if full else SECONDS) + SECONDS_BESIDE, FULL_DIMENSIONS if full else DIMENSIONS
+    return [whole] * (len(dimensions) * len(trials(problem(dimensions[0]))) * len(SEEDS))
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -107,4 +114,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary)
+STUDY = Study(run, plan, figure, summary)

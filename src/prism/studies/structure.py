@@ -41,6 +41,10 @@ PROBLEMS: dict[str, tuple[type[TwoBodyFamily], str, bool]] = {
     "Sine-Gordon, exchangeable, scaled": (SineGordon, "all", True),
     "Sine-Gordon, radial": (SineGordon, "none", False),
 }
+SECONDS_BESIDE = 17.0
+"""Seconds of a piece besides its steps: compilation and evaluation, as measured on two cores."""
+LIFTS = 6
+"""Those that every problem is tried with."""
 NEW = "pairs of the equation"
 """The name of an equation's lift that is none of the others."""
 
@@ -56,6 +60,16 @@ def lifts(dimension: int, usual: Parts, found: Parts) -> dict[str, Parts]:
         "shared sites": Sites(1, features=8, channels=4, shared=True) + Norm(),
     }
     return named if found in named.values() else {**named, NEW: found}
+
+
+def plan(full: bool) -> list[float]:
+    """Random pairs are a structure of their own: there the equation's lift comes to the others."""
+    return [
+        size.seconds + SECONDS_BESIDE
+        for size in (FULL if full else REDUCED)
+        for _, pairs, _ in PROBLEMS.values()
+        for _ in range(len(size.seeds) * (LIFTS + (pairs == "random")))
+    ]
 
 
 def run(full: bool, tell: Tell) -> list[Measurement]:
@@ -145,4 +159,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

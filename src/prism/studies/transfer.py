@@ -25,6 +25,10 @@ FIXED = (0.5, 2.0)
 BETAS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 4.5, 10.0)
 
 
+def plan(full: bool) -> list[float]:
+    return [over_beta.seconds(full)] * (len(SEEDS) * (1 + len(FIXED)))
+
+
 def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each solver, seed and β it is asked at; with the box that PRISM was trained on."""
     measurements: list[Measurement] = []
@@ -65,4 +69,4 @@ def figure(measurements: Measurements) -> Figure:
     return drawn
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)

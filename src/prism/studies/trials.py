@@ -40,11 +40,14 @@ LEVEL = 0.95
 class Study:
     """One question, how it is measured and how the answer is shown.
 
-    `run(full, tell)` measures, and tells on the way what it is at. `figure`, `summary` (the table) and `finding` (in
-    words) read the measurements and nothing else, so each can be made again from the JSON file of a run.
+    `run(full, tell)` measures, piece by piece, and tells as each begins what it is. `plan(full)` is about how many
+    seconds each takes in turn, with compilation and evaluation, as measured on two cores. `figure`, `summary` (the
+    table) and `finding` (in words) read the measurements and nothing else, so each can be made again from the JSON file
+    of a run.
     """
 
     run: Callable[[bool, Tell], list[Measurement]]
+    plan: Callable[[bool], list[float]]
     figure: Callable[[Measurements], Figure]
     summary: Callable[[Measurements], list[TableRow]] = lambda measurements: [dict(one) for one in measurements]
     finding: Callable[[Measurements], str] | None = None

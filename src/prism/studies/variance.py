@@ -36,6 +36,8 @@ from prism.training.program import Program
 
 DIMENSION, DRAWS = 100, 32
 STEPS, FULL_STEPS = 300, 5_000
+SECONDS_PER_STEP, SECONDS_BESIDE = 0.006, 17.5
+"""Of a step, and of compilation and the draws at every position, as measured on two cores."""
 POSITIONS, MIDDLE, CORNER, OUTSIDE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), 0.5, 1.0, 2.0
 """Along the diagonal: 0 and 1 are corners of the box, 2 is one width outside."""
 EQUATIONS = {
@@ -48,14 +50,19 @@ COMPARED = [name for name in MODULATIONS if name != "none"]
 MEASURES = ("residual variance", "gradient variance", "squared mean gradient")
 
 
+def plan(full: bool) -> list[float]:
+    whole = SECONDS_BESIDE + SECONDS_PER_STEP * (FULL_STEPS if full else STEPS)
+    return [whole] * (len(EQUATIONS) * len(COMPARED) * len(SEEDS))
+
+
 def run(full: bool, tell: Tell) -> list[Measurement]:
     """One measurement for each equation, modulation, seed and position."""
     measurements: list[Measurement] = []
     steps = FULL_STEPS if full else STEPS
     for equation in EQUATIONS:
         for modulation in COMPARED:
-            tell(f"{equation}, {modulation}")
             for seed in SEEDS:
+                tell(f"{equation}, {modulation}, seed {seed}")
                 state, settings = _begin(equation, modulation, seed)
                 program = Program.trace(state, settings.optimiser)
                 state, _ = program(state, steps, float(steps))
@@ -169,4 +176,4 @@ def _plot_growth(axes: Axes, rows: Measurements, measure: str, offset: float, na
     axes.errorbar(positions, growth, yerr=bars, ls="-", lw=1.2, ms=4, capsize=2, label=name, **look)
 
 
-STUDY = Study(run, figure, summary, finding)
+STUDY = Study(run, plan, figure, summary, finding)
