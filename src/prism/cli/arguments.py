@@ -7,6 +7,11 @@ def add_run(command: _ActionsContainer) -> None:
     command.add_argument(
         "run_directory", metavar="RUN", help="The directory of a finished run, which `prism solve --out` made."
     )
+    command.add_argument(
+        "--family",
+        metavar="FILE.py:NAME",
+        help="The family of your own that the run solved, named again: no file is run because a run names it.",
+    )
 
 
 def add_mu(command: _ActionsContainer) -> None:
@@ -50,7 +55,8 @@ def add_family(command: _ActionsContainer, required: bool = True) -> None:
         nargs=None if required else "?",
         default=None,
         metavar="FAMILY",
-        help="The name of a built-in family of equations; `prism list` names them, `prism list FAMILY` explains one.",
+        help="The name of a built-in family of equations; `prism list` names them, `prism list FAMILY` explains one. "
+        "Or a family of your own, as FILE.py:NAME: a class, a family, or a function of the dimension that makes one.",
     )
 
 

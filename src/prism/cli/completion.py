@@ -29,7 +29,7 @@ NAMES: dict[str, Iterable[str]] = {
     "trains": TUNABLE,
 }
 """What may stand for an argument, by its name; of lifts those that need no number."""
-PATHS = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY, "RUN": shtab.DIRECTORY}
+PATHS = {"FILE": shtab.FILE, "FILE.py:NAME": shtab.FILE, "DIR": shtab.DIRECTORY, "RUN": shtab.DIRECTORY}
 """Which paths an argument means, by how it is shown in the help."""
 
 

@@ -10,7 +10,7 @@ from prism.solution.export import check_place
 
 def run(options: argparse.Namespace, out: Path) -> int:
     check_place(out, options.force)
-    report = load_run(Path(options.run_directory)).export(out, options.force)
+    report = load_run(Path(options.run_directory), getattr(options, "family", None)).export(out, options.force)
     answer(report, [describe(report)], options.json)
     return 0
 

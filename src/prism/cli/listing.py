@@ -7,11 +7,13 @@ from prism.cli.bench import STUDIES, durations
 from prism.cli.explanation import docstring, explain, told
 from prism.cli.lifts import LIFTS
 from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES, lookup
+from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import answer
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.families.two_body import PAIRS
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
+from prism.problem.family import Family
 
 DIMENSION = 100
 """Of the commands that are shown."""
@@ -19,8 +21,8 @@ DIMENSION = 100
 
 def run(options: argparse.Namespace, _: None) -> int:
     if options.family is not None:
-        family = lookup("family", FAMILIES, options.family).create(DIMENSION, stream(0, Purpose.PROBLEM))
-        explained = explain(options.family, family, DIMENSION)
+        family = named_family(options.family)
+        explained = explain(options.family, family, family.domain.dimension)
         answer(explained, [] if options.json else told(explained), options.json)
         return 0
     tables = {
@@ -38,6 +40,14 @@ def run(options: argparse.Namespace, _: None) -> int:
     }
     answer(tables, [] if options.json else _lines(tables), options.json)
     return 0
+
+
+def named_family(text: str) -> Family:
+    """A family to explain, of the catalogue or the user's own."""
+    if not is_own(text):
+        return lookup("family", FAMILIES, text).create(DIMENSION, stream(0, Purpose.PROBLEM))
+    own = load_own(text)
+    return own.build(own.dimension or DIMENSION)
 
 
 def _lines(tables: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

@@ -4,23 +4,26 @@ import math
 from pathlib import Path
 
 from prism.cli.configuration import resumed_options
+from prism.cli.own_families import is_own, load_own
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
+from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
 from prism.reporting.records import RUN
-from prism.solution.artifacts import Stored, read
-from prism.solution.solution import Solution
+from prism.solution.artifacts import Stored, model_directory, read
+from prism.solution.solution import Solution, restored
 
 
-def load_run(path: Path) -> Solution:
-    """The solution of a finished `prism solve`, in a process that knows nothing but its directory."""
-    return solution_of(read_run(path), path)
+def load_run(path: Path, family: str | None = None) -> Solution:
+    """The solution of a finished run, in a process that knows nothing but its directory, and the family where that is
+    one of the user's own."""
+    return solution_of(read_run(path), path, family)
 
 
 def read_run(path: Path) -> Stored:
     """What a run stored of its solution; what is compiled for it is kept for the next command."""
     keep_programs()
-    model = path / "model" if (path / "model").is_dir() else path
+    model = model_directory(path)
     if not (model / "manifest.json").is_file():
         raise InputError(missing_run(path))
     return read(model)
@@ -35,11 +38,23 @@ def missing_run(path: Path) -> str:
     return f"{path} holds no run; give the directory of a finished one, which prism solve --out made"
 
 
-def solution_of(stored: Stored, path: Path | str) -> Solution:
-    """The solution, of a family that is built in."""
+def solution_of(stored: Stored, path: Path | str, family: str | None = None) -> Solution:
+    """The solution, of a family that is built in, or of one that the user names."""
     if stored.problem is None:
-        raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; load it with prism.load")
-    return Solution(*stored.restore(resumed_options({}, dict(stored.problem)).build_family()))
+        return restored(stored, _named_family(stored, path, family))
+    given = {} if family is None else {"family": family}
+    return restored(stored, resumed_options(given, dict(stored.problem)).build_family())
+
+
+def _named_family(stored: Stored, path: Path | str, family: str | None) -> Family:
+    """The family of a solution that was made in Python."""
+    if family is None or not is_own(family):
+        raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; name it: --family FILE.py:NAME")
+    own = load_own(family)
+    dimension = own.dimension if stored.dimension is None else stored.dimension
+    if dimension is None:
+        raise InputError(f"{path} does not say its dimension; load it in Python with prism.load")
+    return own.build(dimension)
 
 
 def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:

@@ -75,7 +75,10 @@ def _command(
 
 
 def _add_solve(commands) -> None:
-    usage = "prism solve FAMILY --dim D [options]\n       prism solve --resume DIR [options]"
+    usage = (
+        "prism solve FAMILY --dim D [options]\n       prism solve FILE.py:NAME --dim D [options]\n"
+        "       prism solve --resume DIR [options]"
+    )
     solve = _command(commands, "solve", texts.SOLVE, "solve", places.for_solve, usage)
     problem = solve.add_argument_group("common options: the problem")
     add_family(problem, required=False)
@@ -86,15 +89,22 @@ def _add_solve(commands) -> None:
         "--minutes",
         type=float,
         metavar="T",
-        help="How long to train, with compilation (default 1). More minutes make smaller errors; from 2 minutes on, "
-        "some of them are spent on finding the lift that suits.",
+        help="How long to train (default 1); what is compiled before and measured after does not count. More minutes "
+        "make smaller errors; from 2 minutes on, some of them are spent on finding the lift that suits. With --resume "
+        "it is the total, with what was trained before.",
     )
     length.add_argument(
         "--steps",
         type=int,
         metavar="N",
         help="How many steps to train, instead of --minutes: the result then does not depend on how fast the machine "
-        "is.",
+        "is. With --resume it is the total.",
+    )
+    length.add_argument(
+        "--more-minutes", type=float, metavar="T", help="With --resume: how long to train beyond what was trained."
+    )
+    length.add_argument(
+        "--more-steps", type=int, metavar="N", help="With --resume: how many steps to make beyond those made."
     )
     add_seed(budget, "the problem's coefficients, the first network and the points")
     output = solve.add_argument_group("common options: the output")
@@ -108,8 +118,9 @@ def _add_solve(commands) -> None:
         "--resume",
         metavar="DIR",
         default=None,
-        help="Go on with the run in this directory, under its own settings. --minutes or --steps beside it are the "
-        "whole budget, with what is used up already.",
+        help="Go on with the run in this directory, under its own settings, to a total of --minutes or --steps, or for "
+        "--more-minutes or --more-steps. Where the total is spent it says so and ends at once. A family of your own is "
+        "named again: prism solve FILE.py:NAME --resume DIR.",
     )
     output.add_argument(
         "--checkpoint-seconds",
@@ -156,12 +167,24 @@ def _add_predict(commands) -> None:
         "--points",
         metavar="FILE",
         required=True,
-        help="The points, one per row (time last, where the family has it): .npy, or .csv without a header.",
+        help="The points, one per row (time last, where the family has it): .npy, or .csv with or without a header "
+        "x1,x2,...,t. A table that predict wrote is read too.",
+    )
+    predict.add_argument(
+        "--values-only", action="store_true", default=False, help="Leave the points out of what is written to --out."
+    )
+    predict.add_argument(
+        "--refuse-outside",
+        action="store_true",
+        default=False,
+        help="Refuse, with exit code 2, where μ or a point lies beyond what was trained; by default that is a warning, "
+        "and a column `outside`.",
     )
     add_output(
         predict,
         "FILE",
-        "The file for the values, .csv or .npz (default -, which is standard output).",
+        "The file for the table of points, values u and the flag `outside`: .csv with a header, or .npz; - writes it "
+        "to standard output. By default the values alone are printed, one per line.",
         force="Replace an earlier file at --out.",
     )
 
@@ -197,7 +220,8 @@ def _add_invert(commands) -> None:
         "data",
         nargs="+",
         metavar="FILE",
-        help="Observations, one per row: .csv without a header, or .npz. Each file is a data set of its own.",
+        help="Observations, one per row: .csv of the coordinates and u, with or without a header x1,x2,...,t,u, or "
+        ".npz with points and u. A table that predict wrote is read as it is. Each file is a data set of its own.",
     )
     invert.add_argument(
         "--noise",

@@ -89,7 +89,7 @@ def for_bench(options: argparse.Namespace) -> Iterator[ResultDirectory]:
 
 @contextlib.contextmanager
 def for_structure(options: argparse.Namespace) -> Iterator[ResultDirectory]:
-    out = Path(options.out or f"runs/structure-{options.family}-{getattr(options, 'dim', '')}")
+    out = Path(options.out or f"runs/structure-{_plain_name(options.family)}-{getattr(options, 'dim', '')}")
     with ResultDirectory.reserved(out, STRUCTURE, options.force) as directory:
         yield directory
 
@@ -105,6 +105,12 @@ def for_export(options: argparse.Namespace) -> Iterator[Path]:
 
 def _fresh_name(options: argparse.Namespace) -> str:
     """runs/FAMILY-DIM-seedS-TIME, of what was given."""
-    parts = [options.family, "scaled" if hasattr(options, "scaled") else None, getattr(options, "dim", None)]
+    variant = "scaled" if hasattr(options, "scaled") else None
+    parts = [_plain_name(options.family), variant, getattr(options, "dim", None)]
     kind = "-".join(str(part) for part in (*parts, f"seed{getattr(options, 'seed', 0)}") if part is not None)
     return f"runs/{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _plain_name(family: str | None) -> str | None:
+    """The family as a part of a directory's name: of one's own without its path."""
+    return None if family is None else family.rpartition("/")[2].replace(".py:", "-")

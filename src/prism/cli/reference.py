@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from prism.cli.configuration import given_options
+from prism.cli.configuration import given_options, with_own_dimension
 from prism.cli.loading import parse_values
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 
 def run(options: argparse.Namespace, _: None) -> int:
-    given = given_options(options)
+    given = with_own_dimension(given_options(options))
     if "dim" not in given:
         raise InputError("no dim given; such as --dim 100")
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from prism.cli.configuration import given_options
+from prism.cli.configuration import given_options, with_own_dimension
 from prism.cli.lifts import lift_text
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer
@@ -19,7 +19,7 @@ MOST_PAIRS = 100_000
 def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     from prism.reporting.structures import structure_picture
 
-    given = given_options(options)
+    given = with_own_dimension(given_options(options))
     if "dim" not in given:
         raise InputError("no dim given; such as --dim 100")
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]

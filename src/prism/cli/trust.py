@@ -19,7 +19,7 @@ KEPT = "trust.json"
 
 def run(options: argparse.Namespace, _: None) -> int:
     path = Path(options.run_directory)
-    solution = solution_of(read_run(path), path)
+    solution = solution_of(read_run(path), path, getattr(options, "family", None))
     mu = parse_mu(options.mu, solution)
     asked = solution.family.parameters.array(**mu)
     found = judge(solution.model, solution.family, asked, kept_calibration(path, solution))

@@ -3,12 +3,13 @@
 import argparse
 import json
 import math
+import warnings
 from pathlib import Path
 
 from prism.cli.loading import parse_mu, read_run, solution_of
 from prism.cli.names import TUNABLE, lookup
 from prism.cli.speech import answer, say
-from prism.errors import InputError
+from prism.errors import InputError, NotImproved
 from prism.files.outputs import ResultDirectory
 from prism.numerics.keys import Purpose, stream
 from prism.solution.artifacts import save
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     if not 0.0 < seconds < math.inf:
         raise InputError(f"--seconds {seconds:g} is no budget; give a positive number")
     stored = read_run(Path(options.run_directory))
-    solution = solution_of(stored, options.run_directory)
+    solution = solution_of(stored, options.run_directory, getattr(options, "family", None))
     named = parse_mu(options.mu, solution)
     mu, family = solution.family.parameters.array(**named), solution.family
     say(f"tuning {trains} at {', '.join(f'{name} = {value:g}' for name, value in named.items())}")
@@ -35,14 +36,17 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
         "outside": solution.outside(**named),
         "trains": trains,
         **{name: value for name, value in vars(tuned).items() if name != "model"},
+        "gained": tuned.gained,
         "error_before": error(solution.model),
         "error_after": error(tuned.model),
         "out": str(directory.path),
     }
     directory.begin()
-    save(tuned.model, family, directory.path / "model", stored.problem)
+    save(tuned.model, family, directory.path / "model", stored.problem, named)
     directory.write("tuning.json", (json.dumps(report, indent=1) + "\n").encode())
     answer(report, describe(report), options.json)
+    if not tuned.gained:
+        warnings.warn(tuned.advice, NotImproved, stacklevel=1)
     return 0
 
 

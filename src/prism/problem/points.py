@@ -180,6 +180,10 @@ class Redrawn(Domain):
         return getattr(self.original, name)
 
     @property
+    def description(self) -> str:
+        return f"{self.original.description}; drawn by {type(self.training).__name__}"
+
+    @property
     def dimension(self) -> int:
         return self.original.dimension
 

@@ -183,7 +183,7 @@ class AtTime(Domain):
 
     @property
     def description(self) -> str:
-        return f"{self.cylinder.space.description}; t = {self.time:g}"
+        return f"{self.cylinder.description}, at t = {self.time:g}"
 
     @property
     def dimension(self) -> int:
