@@ -2,10 +2,14 @@
 
 __version__: str
 
+from .problem.points import (
+    Domain as Domain,
+    Law as Law,
+    Sampler as Sampler,
+)
 from .problem.domains import (
     Ball as Ball,
     Cube as Cube,
-    Domain as Domain,
     Sphere as Sphere,
     WholeSpace as WholeSpace,
 )
@@ -14,6 +18,14 @@ from .problem.time_domains import (
     DiffusionPaths as DiffusionPaths,
     TimeCylinder as TimeCylinder,
 )
+from .problem.laws import (
+    EvaluationLaw as EvaluationLaw,
+    Mixture as Mixture,
+    Near as Near,
+    OwnLaw as OwnLaw,
+    UniformInVolume as UniformInVolume,
+)
+from .problem.regions import Region as Region
 from .problem.parameters import (
     LogUniform as LogUniform,
     ParameterSpace as ParameterSpace,

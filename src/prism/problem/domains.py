@@ -1,6 +1,4 @@
-"""Where points come from. A domain serves one point at a time and knows its bounds; with time: `time_domains`."""
-
-import abc
+"""Balls, spheres, cubes and the whole space, each with a law of its own; with time: `time_domains`."""
 
 import equinox as eqx
 import jax
@@ -9,69 +7,9 @@ import jax.numpy as jnp
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
+from prism.problem.points import Domain
+from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
-
-
-class Domain(eqx.Module):
-    """A set of points in `dimension` space dimensions, with a law to draw from it."""
-
-    dimension: eqx.AbstractVar[int]
-
-    @property
-    def coordinates(self) -> int:
-        """How many numbers make a point: the space dimensions, and time, the last, where there is one."""
-        return self.dimension
-
-    @property
-    def time_horizon(self) -> float | None:
-        """The T of t in (0, T) where time is the last coordinate of a point; None without time."""
-        return None
-
-    @property
-    def ball_radius(self) -> float | None:
-        """R where the domain is |x| < R; None elsewhere."""
-        return None
-
-    @property
-    @abc.abstractmethod
-    def bounds(self) -> tuple[float, float]:
-        """Between which values one coordinate lies, or mostly lies, when the others are at the centre."""
-
-    @property
-    def spread(self) -> float:
-        """How far one space coordinate mostly lies from the centre: its standard deviation."""
-        low, high = self.bounds
-        return (high - low) / 12.0**0.5
-
-    @property
-    def norm_spread(self) -> float:
-        """The standard deviation of |x − centre|² of training points over d·spread²; one where it does not vary."""
-        return (2.0 / self.dimension) ** 0.5
-
-    @abc.abstractmethod
-    def sample(self, key: Key) -> Point:
-        """One point, by the law under which errors are measured."""
-
-    def training_point(self, key: Key, diffusivity: Scalar) -> Point:
-        """One point to train on: drawn by `sample`, unless u at such points also depends on u elsewhere.
-
-        `diffusivity` is κ of u_t = κΔu + ..., negative for u_t + |κ|Δu + ... = 0, whose values are given at the end.
-        """
-        return self.sample(key)
-
-    def clipped(self, point: Point) -> Point:
-        """The point, or one of the domain near it."""
-        return point
-
-    def diffused_training_point(self, key: Key, variance: Scalar) -> Point:
-        """A training point moved by a normal step of this variance per coordinate; unmoved where the domain has a
-        boundary."""
-        return self.training_point(key, jnp.zeros(()))
-
-    def centre(self) -> Point:
-        """The point in the middle."""
-        low, high = self.bounds
-        return jnp.full(self.coordinates, (low + high) / 2)
 
 
 class Ball(Domain):
@@ -101,9 +39,18 @@ class Ball(Domain):
         """That of the square of a uniform number."""
         return 0.8**0.5
 
+    @property
+    def region(self) -> Region:
+        return Region(norm=(0.0, self.radius))
+
     def sample(self, key: Key) -> Point:
         radius, orientation = children(key, Purpose.RADIUS, Purpose.ORIENTATION)
         return self.radius * jax.random.uniform(radius) * unit_vector(orientation, self.dimension)
+
+    def volume_point(self, key: Key) -> Point:
+        radius, orientation = children(key, Purpose.RADIUS, Purpose.ORIENTATION)
+        part = jax.random.uniform(radius) ** (1.0 / self.dimension)
+        return self.radius * part * unit_vector(orientation, self.dimension)
 
     def clipped(self, point: Point) -> Point:
         return point * jnp.minimum(1.0, self.radius * jax.lax.rsqrt(jnp.maximum(jnp.sum(point * point), 1e-30)))
@@ -131,6 +78,10 @@ class Sphere(Domain):
     def norm_spread(self) -> float:
         return 1.0
 
+    @property
+    def region(self) -> Region:
+        return Region(norm=(self.radius, self.radius))
+
     def sample(self, key: Key) -> Point:
         return self.radius * unit_vector(child(key, Purpose.ORIENTATION), self.dimension)
 
@@ -153,8 +104,15 @@ class Cube(Domain):
     def bounds(self) -> tuple[float, float]:
         return self.low, self.high
 
+    @property
+    def region(self) -> Region:
+        return Region(side=(self.low, self.high))
+
     def sample(self, key: Key) -> Point:
         return jax.random.uniform(child(key, Purpose.SPACE), (self.dimension,), minval=self.low, maxval=self.high)
+
+    def volume_point(self, key: Key) -> Point:
+        return self.sample(key)
 
     def clipped(self, point: Point) -> Point:
         return jnp.clip(point, self.low, self.high)
@@ -192,6 +150,12 @@ class WholeSpace(Domain):
         second, fourth = (1.0 - self.inwards + self.inwards / power for power in (3.0, 5.0))
         return ((1.0 + 2.0 / self.dimension) * fourth - second**2) ** 0.5
 
+    @property
+    def region(self) -> Region:
+        """|x| within four standard deviations of its mean, and down to 0 where points are also drawn inwards."""
+        low, high = normal_norms(self.dimension)
+        return Region(norm=(0.0 if self.inwards else self.deviation * low, self.deviation * high))
+
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
 
@@ -201,6 +165,12 @@ class WholeSpace(Domain):
     def diffused_training_point(self, key: Key, variance: Scalar) -> Point:
         step, start = children(key, Purpose.VECTORS, Purpose.POINTS)
         return self.training_point(start, jnp.zeros(())) + jnp.sqrt(variance) * normals(step, self.dimension)
+
+
+def normal_norms(dimension: int) -> tuple[float, float]:
+    """Between which values |x| of x ~ N(0, I) lies, but for one in ten thousand: √d ± 4/√2."""
+    middle, reach = dimension**0.5, 4.0 / 2.0**0.5
+    return max(0.0, middle - reach), middle + reach
 
 
 def inward_factor(key: Key, share: float) -> Scalar:

@@ -1,5 +1,7 @@
 """Domains with time, the last coordinate of a point (x, t)."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,9 @@ import jax.numpy as jnp
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
-from prism.problem.domains import Domain, check_dimension, check_positive
+from prism.problem.domains import check_dimension, check_positive, normal_norms
+from prism.problem.points import Domain
+from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
 
 
@@ -49,12 +53,20 @@ class TimeCylinder(Domain):
     def norm_spread(self) -> float:
         return self.space.norm_spread
 
+    @property
+    def region(self) -> Region:
+        return dataclasses.replace(self.space.region, horizon=self.horizon)
+
     def centre(self) -> Point:
         return jnp.append(self.space.centre(), self.horizon / 2)
 
     def sample(self, key: Key) -> Point:
         space, time = children(key, Purpose.SPACE, Purpose.TIME)
         return jnp.concatenate([self.space.sample(space), self.horizon * jax.random.uniform(time, (1,))])
+
+    def volume_point(self, key: Key) -> Point:
+        space, time = children(key, Purpose.SPACE, Purpose.TIME)
+        return jnp.append(self.space.volume_point(space), self.horizon * jax.random.uniform(time))
 
     def clipped(self, point: Point) -> Point:
         return jnp.append(self.space.clipped(point[:-1]), jnp.clip(point[-1], 0.0, self.horizon))
@@ -66,7 +78,6 @@ class TimeCylinder(Domain):
         return self.training_point_at(t, key, diffusivity)
 
     def training_point_at(self, t: Scalar, key: Key, diffusivity: Scalar) -> Point:
-        """The same at a given time."""
         space, time = children(key, Purpose.SPACE, Purpose.TIME)
         part = jax.random.uniform(child(time, Purpose.ROW))
         left = part**3 * jnp.where(diffusivity > 0, self.horizon - t, t) if self.wandering else jnp.zeros(())
@@ -123,6 +134,13 @@ class DiffusionPaths(Domain):
         square = 4.0 * self.horizon * (early**3 + late**3) / (3.0 * (early**2 + late**2) ** 2)
         return ((1.0 + 2.0 / self.dimension) * square - 1.0) ** 0.5
 
+    @property
+    def region(self) -> Region:
+        """|x| within what is usual at the time of the widest law."""
+        farthest = max(self.passing_time, self.horizon - self.passing_time)
+        widest = (2.0 * self.diffusivity * farthest) ** 0.5
+        return Region(norm=(0.0, widest * normal_norms(self.dimension)[1]), horizon=self.horizon)
+
     def centre(self) -> Point:
         return jnp.zeros(self.coordinates).at[-1].set(self.horizon / 2)
 
@@ -139,8 +157,15 @@ class DiffusionPaths(Domain):
 class AtTime(Domain):
     """(x, t) of a time cylinder at one fixed t: where initial values are given."""
 
-    cylinder: TimeCylinder
+    cylinder: Domain
+    """A `TimeCylinder`, or one drawn by another law."""
     time: float = eqx.field(static=True, default=0.0)
+
+    def __check_init__(self):
+        if self.cylinder.time_horizon is None:
+            raise InputError(
+                "AtTime needs a domain with time; give AtTime(TimeCylinder(space, T), t), space your domain"
+            )
 
     @property
     def dimension(self) -> int:
@@ -154,11 +179,18 @@ class AtTime(Domain):
     def bounds(self) -> tuple[float, float]:
         return self.cylinder.bounds
 
+    @property
+    def region(self) -> Region:
+        return self.cylinder.region
+
     def centre(self) -> Point:
         return self.cylinder.centre().at[-1].set(self.time)
 
     def sample(self, key: Key) -> Point:
         return self.cylinder.sample(key).at[-1].set(self.time)
+
+    def volume_point(self, key: Key) -> Point:
+        return self.cylinder.volume_point(key).at[-1].set(self.time)
 
     def clipped(self, point: Point) -> Point:
         return self.cylinder.clipped(point).at[-1].set(self.time)

@@ -7,10 +7,13 @@ from pathlib import Path
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from prism.errors import InputError
 from prism.networks.model import Model
 from prism.networks.tunable import Tunable
 from prism.numerics.keys import Purpose, stream
 from prism.problem.family import Family
+from prism.problem.laws import evaluated_by
+from prism.problem.points import Draw, Law
 from prism.solution import artifacts, prediction
 from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.export import export
@@ -44,12 +47,18 @@ class Solution(eqx.Module):
         """The parameters that lie outside the space that was trained."""
         return prediction.outside(self.family, parameters)
 
-    def evaluate(self, seed: int = 0, points: int | None = None) -> Evaluation:
+    def evaluate(self, seed: int = 0, points: int | None = None, law: Law | Draw | None = None) -> Evaluation:
         """Errors and baselines on held-out parameters and points; where the family knows its solution at some points
-        alone, at these."""
+        alone, at these.
+
+        `law` draws the points in place of the domain: `solution.evaluate(law=prism.Near(jnp.zeros(100), 0.01))`.
+        """
+        key = stream(seed, Purpose.EVALUATION)
         if self.family.has_known_values and not self.family.has_exact:
-            return evaluate_known(self.model, self.family, stream(seed, Purpose.EVALUATION))
-        return evaluate(self.model, self.family, stream(seed, Purpose.EVALUATION), points)
+            if law is not None:
+                raise InputError("the solution is known at some points alone, and measured there; leave out the law")
+            return evaluate_known(self.model, self.family, key)
+        return evaluate(self.model, self.family if law is None else evaluated_by(self.family, law), key, points)
 
     @functools.cached_property
     def calibration(self) -> Calibration:
