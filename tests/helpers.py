@@ -57,7 +57,9 @@ from prism.objective.residuals import network_derivatives, place_of
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
 from prism.problem.domains import Ball, Cube, Domain, Sphere, WholeSpace
 from prism.problem.family import Family
+from prism.problem.laws import EvaluationLaw, Mixture, Near, OwnLaw, UniformInVolume
 from prism.problem.parameters import ParameterSpace, Uniform
+from prism.problem.points import Sampler
 from prism.problem.terms import draw_directions
 from prism.problem.time_domains import AtTime, DiffusionPaths, TimeCylinder
 
@@ -76,6 +78,16 @@ DOMAINS = {
     "time": AtTime(TimeCylinder(Cube(3, -2.0, 1.0), 2.0), 0.25),
     "paths": DiffusionPaths(3, 0.5),
 }
+
+LAWS = {
+    "own": OwnLaw(),
+    "evaluation": EvaluationLaw(),
+    "volume": UniformInVolume(),
+    "near": Near(jnp.full((3, 5), 0.5), 0.2),
+    "sampler": Sampler(lambda key: 0.1 * jax.random.uniform(key, (5,))),
+    "mixture": Mixture([OwnLaw(), UniformInVolume(), Near(jnp.zeros(5), 0.1), OwnLaw()], [1.0, 2.0, 1.0, 1.0]),
+}
+"""For points of four space coordinates and time."""
 
 TWO_BODY_FAMILIES = tuple(
     kind.create(D, KEY, scaled=scaled)

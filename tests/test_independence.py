@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, EVOLUTION_FAMILIES, SITES, decomposed, linear, small_model
+from helpers import DOMAINS, EVOLUTION_FAMILIES, LAWS, SITES, decomposed, linear, small_model
 from ledger import LEAVES, ledger
 
 import prism
 from prism import (
+    AtTime,
     Ball,
     Coordinates,
     Gaussian,
@@ -122,6 +123,22 @@ def of_data() -> object:
     return inversion.data_sets(problem.family, observed), inversion.blind_sets(problem, 0.1, blind)
 
 
+def drawn_by(law) -> object:
+    """What a law draws of a cylinder, at any time and at a given one, each from a key of its own; with its units."""
+    domain, keys = TimeCylinder(Ball(4), 1.0).drawn_by(law), items(KEY, 3)
+    return (
+        domain.training_point(keys[0], jnp.ones(())),
+        domain.sample(keys[1]),
+        AtTime(domain).training_point(keys[2], jnp.ones(())),
+    )
+
+
+def redrawn_space() -> prism.Domain:
+    """The user's function splits its key as it likes."""
+    own = lambda key: sum(jax.random.uniform(one, (4,)) for one in jax.random.split(key, 40))
+    return WholeSpace(4).drawn_by(prism.Mixture([prism.OwnLaw(), own, prism.Near(jnp.ones(4), 0.1)], [1, 1, 1]))
+
+
 VIEW = View(Gradients(jnp.ones((9, 2)) + jnp.eye(9, 2), jnp.eye(9, 1)), jnp.ones(9))
 PLACES: dict[str, Callable[[], object]] = {
     "loss, crossed": of_batch(Gaussian(2), True, natural=False),
@@ -147,6 +164,9 @@ PLACES: dict[str, Callable[[], object]] = {
     "studies of variance": of_studies,
     "data of the inversion study": of_data,
     "queries of the trust study": lambda: trust.queries(KEY),
+    **{f"law {name}": lambda law=law: drawn_by(law) for name, law in LAWS.items()},
+    "laws of space in time": lambda: TimeCylinder(redrawn_space(), 1.0).training_point(KEY, jnp.ones(())),
+    "laws of space at a time": lambda: AtTime(TimeCylinder(redrawn_space(), 1.0).drawn_by(prism.OwnLaw())).sample(KEY),
     **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
 }
 FUNCTIONS: dict[str, set[str]] = {}

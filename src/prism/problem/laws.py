@@ -55,11 +55,19 @@ class UniformInVolume(Law):
 
 def _rows(points: Any) -> Float[Array, "n coordinates"]:
     """One point or some, as rows."""
-    rows = jnp.atleast_2d(jnp.asarray(points, float))
-    if rows.ndim != 2 or rows.size == 0 or not bool(jnp.all(jnp.isfinite(rows))):
+    try:
+        with jax.ensure_compile_time_eval():
+            rows = jnp.atleast_2d(jnp.asarray(points, float))
+            usable = rows.ndim == 2 and rows.size > 0 and bool(jnp.all(jnp.isfinite(rows)))
+    except jax.errors.ConcretizationTypeError as error:
         raise InputError(
-            f"Near has points of shape {jnp.shape(points)}; give finite numbers of shape (coordinates,) for one point "
-            "or (n, coordinates) for n of them"
+            "Near is given points that are only known later, inside a program; build the law outside of it, or of "
+            "NumPy arrays"
+        ) from error
+    if not usable:
+        raise InputError(
+            f"Near is given points of shape {np.shape(points)}; give finite numbers of shape (coordinates,) for one "
+            "point or (n, coordinates) for n of them"
         )
     return rows
 
@@ -107,7 +115,7 @@ class Mixture(Law):
     laws: tuple[Law, ...]
     weights: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(self, laws: Sequence[Law | Draw], weights: Sequence[float]):
+    def __init__(self, laws: Sequence[Law | Draw], weights: Sequence[float | int]):
         if len(laws) != len(weights):
             raise InputError(f"a mixture of {len(laws)} laws has {len(weights)} weights; give one for each")
         total = sum(weights)
