@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 from prism.errors import InputError
 from prism.numerics.chunks import map_chunks
-from prism.numerics.compilation import RUNS_ONCE, on_cpu
+from prism.numerics.compilation import PLAIN_LOOPS, on_cpu
 from prism.numerics.keys import Purpose, child, items, root, stream
 from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
@@ -231,8 +231,9 @@ class Redrawn(Domain):
         return self.training.draw(self._with_own(own), key, jnp.zeros(()))
 
     def _with_own(self, own: Draw) -> "Redrawn":
-        """The original with `own` in place of its law, for the part of the points that keep that law."""
-        return Redrawn(self.original, Sampler(own), None, self.spreads)  # pyright: ignore[reportCallIssue]
+        """The original with `own` in place of its law of training, for the part of the points that keep that law."""
+        measured = Sampler(self.original.sample)
+        return Redrawn(self.original, Sampler(own), measured, self.spreads)  # pyright: ignore[reportCallIssue]
 
     def volume_point(self, key: Key) -> Point:
         return self.original.volume_point(key)
@@ -281,7 +282,7 @@ def measured_spreads(law: Law, domain: Domain) -> tuple[float, float]:
         single = jax.tree.map(in_single, (law, domain))
         keys = items(child(stream(0, Purpose.PROBLEM), Purpose.POINTS), count)
         over_points = lambda keys: map_chunks(squared_distance, keys, domain.coordinates, most=count)
-        squares = np.asarray(jax.jit(over_points, compiler_options=on_cpu(RUNS_ONCE))(keys), np.float64)
+        squares = np.asarray(jax.jit(over_points, compiler_options=on_cpu(PLAIN_LOOPS))(keys), np.float64)
     mean = float(np.mean(squares))
     if not 0.0 < mean < float("inf"):
         raise InputError(
