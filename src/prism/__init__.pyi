@@ -98,7 +98,13 @@ from .training.optimisers import (
     Optimiser as Optimiser,
 )
 from .training.natural.spring import Spring as Spring
+from .solving.callbacks import (
+    Callback as Callback,
+    TensorBoard as TensorBoard,
+    WeightsAndBiases as WeightsAndBiases,
+)
 from .solving.solve import solve as solve
+from .solution.history import TrainingRecord as TrainingRecord
 from .solution.evaluation import Evaluation as Evaluation
 from .solution.solution import (
     Solution as Solution,
@@ -118,8 +124,12 @@ from .inversion.estimate import (
 )
 from .inversion.inference import invert as invert
 from .errors import (
+    BeyondTraining as BeyondTraining,
     CorruptedFile as CorruptedFile,
     FailedRun as FailedRun,
     InputError as InputError,
+    NotImproved as NotImproved,
+    NotSolved as NotSolved,
     PrismError as PrismError,
+    PrismWarning as PrismWarning,
 )

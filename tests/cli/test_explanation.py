@@ -119,7 +119,7 @@ DESCRIPTIONS = {
     "R^d; x ~ N(0, I)": public.WholeSpace(3),
     "R^d; x ~ N(0, 0.5² I)": public.WholeSpace(3, 0.5),
     "R^d; x ~ N(0, I); t uniform on (0, 1)": public.TimeCylinder(public.WholeSpace(3)),
-    "R^d; x ~ N(0, I); t = 0": public.AtTime(public.TimeCylinder(public.WholeSpace(3))),
+    "R^d; x ~ N(0, I); t uniform on (0, 1), at t = 0": public.AtTime(public.TimeCylinder(public.WholeSpace(3))),
     "R^d; x ~ N(0, 2|t − 0.3| I); t uniform on (0, 0.3)": public.DiffusionPaths(3, 0.3),
 }
 

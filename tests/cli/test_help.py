@@ -125,7 +125,7 @@ COMPLETIONS = {
     "a command": ((), "st", {"structure"}),
     "families": (("solve",), "", set(FAMILIES)),
     "a family to explain": (("list",), "hj", {"hjb-log", "hjb-rosenbrock"}),
-    "options": (("solve", "heat"), "--mo", {"--modulation", "--momentum"}),
+    "options": (("solve", "heat"), "--mod", {"--modulation"}),
     "values of an option": (("solve", "heat", "--optimiser"), "", {"spring", "adam"}),
     "studies": (("bench",), "", set(STUDIES)),
     "a study": (("bench",), "mo", {"motivation", "modulation"}),

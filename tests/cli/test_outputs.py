@@ -228,15 +228,17 @@ def test_predict_replaces_a_file_only_when_asked(here):
     check_refusal(prism(*predict), "values.csv exists; replace it with --force, or choose another --out")
     assert Path("values.csv").read_text() == "mine"
     assert prism(*predict, "--force").code == 0
-    assert Path("values.csv").read_text().startswith("u\n")
+    assert Path("values.csv").read_text().startswith("x1,x2,x3,u,outside\n")
     assert not list(here.glob(".*"))
 
 
 def test_predict_writes_to_standard_output(here):
     predict = ("predict", "run", *MU, "--points", "points.csv")
     plain, dash = prism(*predict), prism(*predict, "--out", "-")
-    assert plain == dash
     assert len(plain.out.split()) == 2
+    header, *rows = dash.out.splitlines()
+    assert header == "x1,x2,x3,u,outside"
+    assert [row.split(",")[3] for row in rows] == plain.out.split()
     report = json.loads(prism(*predict, "--out", "-", "--json").out)
     assert report["out"] is None
     np.testing.assert_allclose(report["values"], [float(value) for value in plain.out.split()], rtol=1e-8)

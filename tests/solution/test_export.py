@@ -156,7 +156,8 @@ def test_stablehlo_takes_any_batch(batch, exported):
     solution, out = exported
     artifact = jax.export.deserialize(bytearray((out / STABLEHLO).read_bytes()))
     mu = jnp.stack([jnp.broadcast_to(MU["mu1"], 7), MU["mu2"]], axis=-1)
-    values = artifact.call(POINTS[:batch], mu[:batch])
+    values, outside = artifact.call(POINTS[:batch], mu[:batch])
+    np.testing.assert_array_equal(outside, solution.is_outside(POINTS, **MU)[:batch])
     np.testing.assert_allclose(values, solution(POINTS, **MU)[:batch], rtol=0, atol=ROUNDING * 10)
     assert artifact.platforms == PLATFORMS
 
@@ -204,7 +205,7 @@ DAMAGE = {
     "half of the weights": ({WEIGHTS: lambda content: content[: len(content) // 2]}, "weights.npz is not what was"),
     "half of the description": ({DESCRIPTION: lambda content: content[:40]}, "solution.json is no exported solution"),
     "no object": ({DESCRIPTION: lambda _: b"[]"}, "solution.json is no exported solution"),
-    "another format": (described(format=9), "its format is 9, this file reads 4"),
+    "another format": (described(format=9), "its format is 9, this file reads 5"),
     "an unknown activation": (described(activation="os.system"), "os.system"),
 }
 

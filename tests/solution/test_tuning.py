@@ -96,7 +96,8 @@ def test_conditions_are_rows_too():
     assert len(kinds) == 2
     objective = objective_at(model, family, MU, KEY)
     rim = SoftlyBounded.conditions["rim"].draw_at(MU, family.parameters, KEY)
-    miss = Solution(model, family)(rim.x, mu1=2.0, mu2=1.2) - 2.0 * rim.x[0]
+    with pytest.warns(prism.BeyondTraining, match="mu1 outside"):
+        miss = Solution(model, family)(rim.x, mu1=2.0, mu2=1.2) - 2.0 * rim.x[0]
     close(objective.condition_scale * kinds[1](objective, model, MU, KEY), 3.0**0.5 * miss)
     assert abs(float(model.amplitude)) <= objective.condition_scale <= 3.0**0.5 * 2.0
 

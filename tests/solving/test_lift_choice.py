@@ -88,7 +88,7 @@ def test_what_follows_slopes_is_not_tried_by_an_optimiser_without_them():
 def finished(family) -> SimpleNamespace:
     """A trial that was not interrupted."""
     solution = SimpleNamespace(model=None, family=family)
-    return SimpleNamespace(end_if_interrupted=lambda: None, steps=7, solution=solution)
+    return SimpleNamespace(end_if_interrupted=lambda: None, steps=7, seconds=5.0, solution=solution)
 
 
 def test_a_lift_that_fails_or_does_not_fit_is_passed_over(monkeypatch):
@@ -118,7 +118,7 @@ def test_no_trial_begins_that_would_end_too_late(monkeypatch):
     monkeypatch.setattr(lift_choice, "held_out_residual", lambda *_: SimpleNamespace(scaled_residual=0.5))
     family = SineGordon.create(6, KEY)
     lifts = {"a": Norm() + Dense(3), "b": Dense(4) + Affine(1)}
-    choice = choose_lift(family, Settings.choose(family), lifts, 5.0, told.append, longest=1.0)
+    choice = choose_lift(family, Settings.choose(family), lifts, 5.0, told.append, longest=9.0)
     assert [trial.name for trial in choice.trials] == ["a"]
     assert told[-1] == "no time is left for a trial of the lift b"
 
@@ -161,22 +161,24 @@ def test_when_a_lift_is_chosen_by_trials(budget, optimiser, expected):
     assert has_room_for_trials(family, Settings.choose(family, optimiser=optimiser), budget) == expected
 
 
-def test_trials_are_part_of_the_minutes(monkeypatch):
-    """A twelfth for each lift, and what is left is never less than a third."""
+@pytest.mark.parametrize(("trained", "total"), [(24.0, 5.0), (280.0, 280.0 / 60 + 5.0 / 3)])
+def test_trials_are_part_of_the_minutes(monkeypatch, trained, total):
+    """A twelfth for each lift, and what is left is never less than a third; what they compile is preparation."""
     asked, told = [], []
 
     def chosen(family, settings, lifts, seconds, tell, longest):
         asked.append(seconds)
-        return lift_choice.LiftChoice((Trial("norm", parts_of(Norm()), 3, 0.1),))
+        return lift_choice.LiftChoice((Trial("norm", parts_of(Norm()), 3, 0.1, seconds=trained),))
 
     monkeypatch.setattr(lift_choice, "choose_lift", chosen)
     family = SineGordon.create(6, KEY, pairs="none")
     found = with_decided_lift(family, Settings.choose(family), Budget(minutes=5.0), told.append)
     assert asked == [pytest.approx(24.0)]
     assert found.settings.architecture.lift == parts_of(Norm())
-    assert 5.0 / 3 <= found.budget.minutes < 5.0
+    assert found.budget.minutes == pytest.approx(total)
+    assert (found.spent.seconds, found.spent.trial_seconds) == (trained, trained)
     assert told[0] == "the equation depends on |x| alone"
-    assert told[-1].endswith("minutes are left for training")
+    assert told[-1].startswith(f"{total - trained / 60:.1f} of 5 minutes are left for training")
 
 
 def test_a_single_candidate_is_taken_untried(monkeypatch):

@@ -1,20 +1,20 @@
 """The command `prism`: the only place that maps names to objects. JAX is imported by a command, not by --help."""
 
+import contextlib
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from prism.cli.parser import build_parser
-from prism.errors import CorruptedFile, InputError, PrismError, TooLarge, UnusableOutput
+from prism.errors import CorruptedFile, InputError, PrismError, PrismWarning, TooLarge, UnusableOutput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 2 bad input, 1 failed, 130 or 143 interrupted."""
-    warnings.showwarning = lambda message, *_, **__: print(f"prism: warning: {message}", file=sys.stderr)
     options = build_parser().parse_args(arguments)
     try:
-        with options.output(options) as output:
+        with _warnings_in_one_line(), options.output(options) as output:
             return options.run(options, output)
     except (InputError, CorruptedFile) as error:
         print(f"prism: error: {in_options(error)}", file=sys.stderr)
@@ -25,6 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interruption:
         print("prism: interrupted", file=sys.stderr)
         return 128 + (interruption.args[0] if interruption.args else signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Warnings on standard error without the place in the code; our own are always shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PrismWarning)
+        warnings.showwarning = lambda message, *_, **__: print(f"prism: warning: {message}", file=sys.stderr)
+        yield
 
 
 def in_options(error: Exception) -> str:

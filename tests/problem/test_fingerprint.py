@@ -1,0 +1,53 @@
+"""A fingerprint knows the equation, not how it is written."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import prism
+from prism.problem.fingerprint import fingerprint, same_equation
+
+
+def family(residual=None, constraint=None, domain=None, low=0.0, velocity=1.0, weights=None):
+    """A family with one thing changed."""
+
+    class Equation(prism.Family):
+        domain: prism.Ball
+        weights: jax.Array
+        parameters = prism.Uniform(lam=(low, 5.0))
+        terms = {"lap": prism.Laplacian(), "flow": prism.Directional(lambda x, mu: velocity * jnp.ones_like(x))}
+
+        def residual(self, u, x, mu):
+            if residual is not None:
+                return residual(u, x, mu)
+            return u.lap + u.flow - mu.lam * u.value - jnp.sum(self.weights * x)
+
+        def constraint(self):
+            return prism.vanishing(self.domain) if constraint is None else constraint
+
+    return Equation(prism.Ball(3) if domain is None else domain, jnp.ones(3) if weights is None else weights)
+
+
+SAME = {"again": family(), "other arrays of the family": family(weights=jnp.arange(3.0))}
+DIFFERENT = {
+    "another equation": family(residual=lambda u, x, mu: u.lap + u.flow - 2.0 * mu.lam * u.value),
+    "another constraint": family(constraint=prism.HardConstraint(factor=lambda x, mu: 2.0 - jnp.sum(x * x))),
+    "another domain": family(domain=prism.Ball(3, 2.0)),
+    "another box": family(low=1.0),
+    "another operator": family(velocity=2.0),
+}
+
+
+@pytest.mark.parametrize("other", SAME.values(), ids=SAME)
+def test_the_same_equation(other):
+    assert fingerprint(other) == fingerprint(family())
+
+
+@pytest.mark.parametrize("other", DIFFERENT.values(), ids=DIFFERENT)
+def test_another_equation(other):
+    assert not same_equation(fingerprint(other), fingerprint(family()))
+
+
+def test_versions_of_jax_are_not_compared():
+    assert same_equation("jax-0.0.1:abc", fingerprint(family()))
+    assert same_equation(None, "jax-0.0.1:abc")

@@ -1,0 +1,147 @@
+"""`prism.solve` with a directory: what it leaves, how it goes on, what callbacks see, and what it says."""
+
+import json
+import warnings
+
+import jax.numpy as jnp
+import pytest
+from helpers import linear
+
+import prism
+from prism.reporting.records import RUN
+from prism.solution.history import TrainingRecord
+
+SMALL = {"architecture": prism.Architecture(linear(3), 3, 2, 3, 1), "sampling": prism.Sampling(4, 4), "progress": False}
+
+
+class Screened(prism.Family):
+    """Δu − λu = 1 in the ball."""
+
+    domain: prism.Ball
+    parameters = prism.Uniform(lam=(0.0, 5.0))
+    terms = {"lap": prism.Laplacian()}
+
+    def residual(self, u, x, mu):
+        return u.lap - mu.lam * u.value - 1.0
+
+    def constraint(self):
+        return prism.vanishing(self.domain)
+
+
+FAMILY = Screened(prism.Ball(3))
+
+
+def solve(**choices):
+    """Such short runs may well end without a solution."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", prism.NotSolved)
+        return prism.solve(FAMILY, **SMALL, **choices)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """A run of four steps in a directory, and the solution it gave."""
+    out, seen = tmp_path_factory.mktemp("runs") / "run", []
+    return out, solve(steps=4, out=out, callback=seen.append), seen
+
+
+def test_the_directory_is_that_of_a_run(ended):
+    out, solution, _ = ended
+    names = {"config.json", "environment.json", "metrics.jsonl", "report.json", "plots", "checkpoints", "model"}
+    assert {path.name for path in out.iterdir()} == {*names, ".prism.json"}
+    assert RUN.holds(out)
+    report = json.loads((out / "report.json").read_text())
+    assert (report["family"], report["dim"], report["steps"]) == ("Screened", 3, 4)
+    assert report["doubts"] == list(solution.training.doubts)
+    assert {path.name for path in (out / "plots").iterdir()} == {"convergence.png", "slice.png"}
+    loaded = prism.load(out, family=FAMILY)
+    point = jnp.full(3, 0.1)
+    assert loaded(point, lam=1.0) == solution(point, lam=1.0)
+
+
+def test_a_callback_sees_what_the_history_keeps(ended):
+    _, solution, seen = ended
+    assert tuple(seen) == solution.history
+    assert isinstance(seen[0], TrainingRecord)
+    assert seen[-1].step == 4
+    assert seen[-1].seconds > 0.0
+    assert seen[-1].loss is not None
+
+
+def test_a_run_goes_on_to_the_same_bits(ended, tmp_path):
+    _, whole, _ = ended
+    cut = solve(steps=4, out=tmp_path / "run", callback=lambda record: True)
+    assert cut.history[-1].step < 4
+    halves = solve(steps=4, resume=tmp_path / "run")
+    assert [record.step for record in halves.history][-1] == 4
+    point = jnp.full(3, 0.1)
+    assert halves(point, lam=1.0) == whole(point, lam=1.0)
+
+
+def test_a_spent_budget_ends_at_once(ended, capsys):
+    out, solution, _ = ended
+    again = prism.solve(FAMILY, **{**SMALL, "progress": True}, steps=4, resume=out)
+    assert "the budget is spent: 4 steps" in capsys.readouterr().err
+    point = jnp.full(3, 0.1)
+    assert again(point, lam=1.0) == solution(point, lam=1.0)
+
+
+REFUSED = {
+    "in use": (lambda out: {"out": out}, "is in use; replace it with force=True"),
+    "both": (lambda out: {"out": out, "resume": out}, "out and resume exclude each other"),
+    "another estimator": (lambda out: {"resume": out, "estimator": prism.Exact()}, "estimator is Exact"),
+    "another seed": (lambda out: {"resume": out, "seed": 3}, "seed is 3 here and 0 in the run"),
+    "more of nothing": (lambda out: {"more_minutes": 1.0}, "more_minutes adds to a run that is resumed"),
+    "no run": (lambda out: {"resume": out / "plots"}, "holds no run"),
+}
+
+
+@pytest.mark.parametrize(("choices", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_refused(ended, choices, message):
+    with pytest.raises(prism.InputError, match=message):
+        solve(**choices(ended[0]))
+
+
+def test_another_equation_is_refused(ended):
+    class Screened(prism.Family):
+        domain: prism.Ball
+        parameters = prism.Uniform(lam=(0.0, 5.0))
+        terms = {"lap": prism.Laplacian()}
+
+        def residual(self, u, x, mu):
+            return u.lap - mu.lam * u.value - 2.0
+
+        def constraint(self):
+            return prism.vanishing(self.domain)
+
+    with pytest.raises(prism.InputError, match="another equation"):
+        prism.solve(Screened(prism.Ball(3)), **SMALL, resume=ended[0], steps=9)
+    with pytest.raises(prism.InputError, match="is not the equation that was solved"):
+        prism.load(ended[0], family=Screened(prism.Ball(3)))
+
+
+def test_a_callback_ends_the_training():
+    solution = solve(steps=1000, callback=lambda record: record.step >= 2)
+    assert solution.history[-1].step < 1000
+
+
+def test_an_untrained_network_is_not_called_a_solution():
+    """A run so short that it ends above the trivial answer warns, in words of the project's own class."""
+    with pytest.warns(
+        prism.NotSolved, match="no better than the trivial answer|still .* % of that of predicting nothing"
+    ):
+        prism.solve(FAMILY, **{**SMALL, "optimiser": prism.Adam(rate=1e-9)}, steps=1)
+
+
+def test_minutes_are_of_training_alone():
+    """What compiles for seconds still makes steps in a hundredth of a minute."""
+    solution = solve(minutes=0.01)
+    assert solution.history[-1].step >= 1
+    assert solution.history[0].seconds < 5.0, "the clock starts with the first step"
+
+
+def test_it_describes_itself(ended):
+    text = repr(ended[1])
+    assert text.startswith("Solution of Screened in 3 dimensions, lam in [0, 5]")
+    assert "trained for 4 steps" in text
+    assert len(text.splitlines()) < 10
