@@ -35,6 +35,7 @@ from prism.networks.tunable import LastLayer
 from prism.numerics import ahead, random
 from prism.numerics.keys import Purpose, child, children, item, items, root
 from prism.objective.rows import Objective
+from prism.problem import points
 from prism.problem.checks import check_family
 from prism.problem.structure import find_structure
 from prism.problem.terms import sample_pair
@@ -135,7 +136,7 @@ def drawn_by(law) -> object:
 
 def redrawn_space() -> prism.Domain:
     """The user's function splits its key as it likes."""
-    own = lambda key: sum(jax.random.uniform(one, (4,)) for one in jax.random.split(key, 40))
+    own = lambda key: sum(jax.random.uniform(one, (4,)) for one in jax.random.split(key, 20))
     return WholeSpace(4).drawn_by(prism.Mixture([prism.OwnLaw(), own, prism.Near(jnp.ones(4), 0.1)], [1, 1, 1]))
 
 
@@ -166,7 +167,6 @@ PLACES: dict[str, Callable[[], object]] = {
     "queries of the trust study": lambda: trust.queries(KEY),
     **{f"law {name}": lambda law=law: drawn_by(law) for name, law in LAWS.items()},
     "laws of space in time": lambda: TimeCylinder(redrawn_space(), 1.0).training_point(KEY, jnp.ones(())),
-    "laws of space at a time": lambda: AtTime(TimeCylinder(redrawn_space(), 1.0).drawn_by(prism.OwnLaw())).sample(KEY),
     **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
 }
 FUNCTIONS: dict[str, set[str]] = {}
@@ -179,6 +179,7 @@ def small_studies(monkeypatch):
         monkeypatch.setattr(study, name, 2)
     for study in (estimators, variance):
         monkeypatch.setattr(study, "DRAWS", 3)
+    monkeypatch.setattr(points, "MOST_POINTS", 3)
 
 
 @pytest.fixture(scope="module")
