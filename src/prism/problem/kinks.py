@@ -40,7 +40,7 @@ MOST_LINES, FEWEST_LINES, COORDINATES = 32, 2, 20_000_000
 """As many lines as have so many coordinates at all places of one cut."""
 INWARDS = 0.1
 """Half of the lines lead to a point from this far, of its own distance, from the centre."""
-BATCH = 1_000_000
+BATCH = 4_000_000
 """Coordinates that are differentiated at once."""
 
 GUIDE = "docs/defining-a-pde.md#data-with-kinks"
@@ -65,45 +65,48 @@ def check_smooth(family: Family, key: Key) -> None:
 class _Lines:
     """Lines between points of the domain, each under a parameter of its own."""
 
-    starts: Float[Array, "lines coordinates"]
-    ends: Float[Array, "lines coordinates"]
-    parameters: Float[Array, "lines p"]
+    starts: Float[np.ndarray, "lines coordinates"]
+    ends: Float[np.ndarray, "lines coordinates"]
+    parameters: Float[np.ndarray, "lines p"]
 
     @staticmethod
     def drawn(family: Family, key: Key) -> "_Lines":
         count = COORDINATES // (family.domain.coordinates * len(PLACES))
         count = int(np.clip(count, FEWEST_LINES, MOST_LINES))
         draw = jax.jit(jax.vmap(lambda *one: _ends(family, *one)), compiler_options=on_cpu(RUNS_ONCE))
-        return _Lines(*draw(items(key, count), jnp.arange(count) % 2 == 0))
+        return _Lines(*map(np.asarray, draw(items(key, count), jnp.arange(count) % 2 == 0)))
 
     @property
     def count(self) -> int:
         return len(self.starts)
 
     def along(self, family: Family, field: Field, order: int) -> "Along":
-        """The field along these lines."""
+        """The field along these lines. Points are given to the program that differentiates: where it computes them
+        itself, XLA may do so twice with different rounding, and max(x) then equals none of its arguments."""
 
-        def at(start: Point, end: Point, mu: Parameter, s: Array) -> Float[Array, "orders"]:
-            # Without the barrier XLA may compute the point twice with different rounding, and max(x) then equals none
-            # of its arguments.
-            x = jax.lax.optimization_barrier(start + s * (end - start))
-            way, named = (end - start) / jnp.linalg.norm(end - start), family.parameters.named(mu)
-            functions = [lambda y: jnp.asarray(field(y, named), float)]
+        def at(x: Point, way: Point, mu: Parameter) -> Float[Array, "orders"]:
+            named = family.parameters.named(mu)
+            function: Callable[[Point], Scalar] = lambda y: jnp.asarray(field(y, named), float)
+            values = [function(x)]
             for _ in range(order):
-                functions.append(_along(functions[-1], way))
-            return jnp.stack([function(x) for function in functions])
+                function = _slope(function, way)
+                values.append(function(x))
+            return jnp.stack(values)
 
-        def compute(starts: Array, ends: Array, parameters: Array, line: Array, places: Array) -> Array:
-            start, end, mu = starts[line], ends[line], parameters[line]
-            return jax.lax.map(lambda s: at(start, end, mu, s), places, batch_size=max(1, BATCH // len(start))).T
+        compiled = jax.jit(jax.vmap(at, in_axes=(0, None, None)), compiler_options=on_cpu(RUNS_ONCE))
+        at_once = len(PLACES) if len(PLACES) * self.starts.shape[1] <= BATCH else 1
 
-        compiled = jax.jit(compute, compiler_options=on_cpu(RUNS_ONCE))
-        lengths = np.linalg.norm(np.asarray(self.ends - self.starts), axis=1)
-        values = lambda line, places: np.asarray(compiled(self.starts, self.ends, self.parameters, line, places))
-        return lambda line, start, width: _Cut(line, start, width, values(line, start + width * PLACES), lengths[line])
+        def cut(line: int, start: float, width: float) -> _Cut:
+            first, last, mu = self.starts[line], self.ends[line], self.parameters[line]
+            length = float(np.linalg.norm(last - first))
+            places, way = start + width * PLACES, (last - first) / length
+            points = (first + places[i : i + at_once, None] * (last - first) for i in range(0, len(places), at_once))
+            return _Cut(line, start, width, np.concatenate([compiled(x, way, mu) for x in points]).T, length)
+
+        return cut
 
 
-def _along(function: Callable[[Point], Scalar], way: Point) -> Callable[[Point], Scalar]:
+def _slope(function: Callable[[Point], Scalar], way: Point) -> Callable[[Point], Scalar]:
     """way·∇f."""
     return lambda x: jax.jvp(function, (x,), (way,))[1]
 
@@ -143,15 +146,14 @@ class _Cut:
     def ends(self) -> Float[np.ndarray, "orders ends"]:
         return self.values[:, :: len(GAUSS[0]) + 1]
 
-    def sizes(self) -> Float[np.ndarray, "orders-1"]:
+    def sizes(self) -> Float[np.ndarray, "lower"]:
         """Of g and g': how far each ranges, but for rounding."""
-        values = self.values[:-1]
-        with np.errstate(invalid="ignore"):
-            largest = np.max(np.abs(values), axis=1)
-            slightest = SLIGHT * largest + ROUNDING * largest[0] / self.length ** np.arange(len(values))
-            return np.maximum(np.ptp(values, axis=1), slightest)
+        values = np.where(np.isfinite(self.values[:-1]), self.values[:-1], 0.0)
+        largest = np.max(np.abs(values), axis=1)
+        slightest = SLIGHT * largest + ROUNDING * largest[0] / self.length ** np.arange(len(values))
+        return np.maximum(np.ptp(values, axis=1), slightest)
 
-    def missing(self) -> Float[np.ndarray, "orders-1 parts"]:
+    def missing(self) -> Float[np.ndarray, "lower parts"]:
         """The change of g (and of g') over each part, without the integral of its derivative; zero where that is not a
         number, which is for others to name."""
         nodes = self.values[1:, :-1].reshape(len(self.values) - 1, PARTS, -1)[:, :, 1:]
@@ -187,7 +189,7 @@ def _first_break(along: Along, count: int) -> _Break | None:
         cuts = [along(one.line, one.start + p * one.width / PARTS, one.width / PARTS) for _, one, p, _ in found]
 
 
-def _worst(cut: _Cut, sizes: Float[np.ndarray, "orders-1"]) -> list[tuple[float, _Cut, int, int]]:
+def _worst(cut: _Cut, sizes: Float[np.ndarray, "lower"]) -> list[tuple[float, _Cut, int, int]]:
     """The parts that miss something: how much of the size, the cut, the part, and of which derivative."""
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.nan_to_num(cut.missing() / sizes[:, None], nan=0.0)
