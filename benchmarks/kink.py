@@ -69,7 +69,7 @@ class Kinked(WholeSolution):
     """The initial state as the offset of a hard constraint."""
 
     def constraint(self):
-        return prism.HardConstraint(factor=lambda x, mu: x[-1], offset=self.initial)
+        return prism.HardConstraint(factor=lambda x, mu: x[-1], offset=self.initial, allow_kinks=True)
 
 
 class Diffused(WholeSolution):

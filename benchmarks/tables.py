@@ -229,6 +229,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "typed-in-heat": ("typed_in.json", typed_in_heat),
     "typed-in-control": ("typed_in.json", typed_in_control),
     "kink": ("kink.json", markdown),
+    "basket": ("basket.json", markdown),
 }
 """Where its results are, and what is made of them; of several files their contents are a list."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from helpers import KEY, close, linear
 
@@ -45,6 +46,22 @@ def test_the_reference_has_the_loss_of_the_engine(step_time):
         return ours.loss(model, batch), theirs.loss(model, plain)
 
     close(*losses())
+
+
+def test_the_reference_of_the_basket_is_the_mean_payoff(monkeypatch):
+    """At four points, against draws in pairs ±Z: within four of their standard errors."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    basket = importlib.import_module("basket")
+    draw = np.random.default_rng(0)
+    normal = draw.standard_normal((100_000, basket.ASSETS))
+    x = np.column_stack([0.3 * draw.standard_normal((4, basket.ASSETS)), [0.0, 0.3, 0.6, 0.95]])
+    sigma, r = np.asarray([0.1, 0.2, 0.3, 0.4]), np.asarray([0.0, 0.1, 0.05, 0.02])
+    for at, own_sigma, own_r, found in zip(x, sigma, r, basket.reference(x, sigma, r, basket.NODES), strict=True):
+        left = 1.0 - at[-1]
+        moved = lambda z: at[:-1] + (own_r - own_sigma**2 / 2) * left + own_sigma * np.sqrt(left) * z  # noqa: B023
+        gains = sum(np.maximum(np.mean(np.exp(moved(z)), axis=1) - 1.0, 0.0) for z in (normal, -normal)) / 2.0
+        worth = np.exp(-own_r * left) * gains
+        assert abs(found - worth.mean()) < 4.0 * worth.std() / len(worth) ** 0.5 + 1e-9
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ from .problem.constraints import (
     radial as radial,
     vanishing as vanishing,
 )
+from .formulas.smoothing import smoothed as smoothed
 from .problem.forms import QuadraticForm as QuadraticForm
 from .references.reference import Reference as Reference
 from .problem.known import KnownValues as KnownValues

@@ -19,6 +19,7 @@ from prism.numerics.keys import Purpose, child, item, items
 from prism.problem.constraints import Constraint
 from prism.problem.domains import Domain
 from prism.problem.family import Derivatives, Family
+from prism.problem.kinks import check_smooth
 from prism.problem.parameters import ParameterSpace
 from prism.problem.terms import (
     Frame,
@@ -49,7 +50,8 @@ class _Recorded(Derivatives):
 
 
 def check_family(family: Family, key: Key) -> None:
-    """Raise an InputError that names the first mistake in a family's declarations, shapes, values or use of μ."""
+    """Raise an InputError that names the first mistake in a family's declarations, shapes, values, use of μ or
+    functions with kinks."""
     check_declarations(family)
     read = _check_trace(family, key)
     unread = [name for name in family.terms if name not in read]
@@ -59,6 +61,7 @@ def check_family(family: Family, key: Key) -> None:
             "use it, or take it out of terms"
         )
     _check_values(family, key)
+    check_smooth(family, child(key, Purpose.SLOPES))
 
 
 def check_declarations(family: Family) -> None:

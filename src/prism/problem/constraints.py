@@ -5,7 +5,7 @@ A closed form costs nothing per direction; functions of the user's own are diffe
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -45,6 +45,10 @@ class Constraint(eqx.Module):
     def gradients(self, x: Point) -> Float[Array, "coordinates span"]:
         """These gradients."""
         return jnp.zeros((x.shape[0], 0), x.dtype)
+
+    def smooth_fields(self) -> Mapping[str, Field]:
+        """By name, the functions of a point in it that have to be smooth because JAX differentiates them."""
+        return {}
 
     @abc.abstractmethod
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
@@ -96,6 +100,7 @@ class NormConstraint(Constraint):
     offset: NormField | None = None
     single: bool = eqx.field(static=True, default=False)
     """Whether s is |x|² alone, a number."""
+    allow_kinks: bool = eqx.field(static=True, default=False)
 
     @property
     def radial(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -108,6 +113,10 @@ class NormConstraint(Constraint):
     def gradients(self, x: Point) -> Float[Array, "coordinates span"]:
         return super().gradients(x) if self.single else jnp.stack([form.gradient(x) for form in self.forms], axis=1)
 
+    def smooth_fields(self) -> Mapping[str, Field]:
+        at_point = lambda field: lambda x, mu: self._at(field, mu)(self._value(x))
+        return {name: at_point(field) for name, field in _checked(self).items()}
+
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         path = self._path(x, network, directions)
         u = _norm_jet(self._at(self.factor, mu), path, network) * network
@@ -118,18 +127,23 @@ class NormConstraint(Constraint):
         norms = lambda y: y[0] if self.single else y[:-1]
         return lambda y: jnp.asarray(field(norms(y), y[-1], mu))
 
+    def _value(self, x: Point) -> Vector:
+        """y."""
+        dimension = self.forms[0].dimension
+        time = x[dimension] if x.shape[0] > dimension else jnp.zeros((), x.dtype)
+        return jnp.stack([*[form(x) for form in self.forms], time])
+
     def _path(self, x: Point, like: Jet, directions: Directions | None) -> "_Path":
         """y and its coefficients along each direction."""
         coordinates, dimension = x.shape[0], self.forms[0].dimension
-        time = x[dimension] if coordinates > dimension else jnp.zeros((), x.dtype)
-        value = jnp.stack([*[form(x) for form in self.forms], time])
+        value = self._value(x)
         if directions is None:
             return _Path(value, None, None, None)
         first = [form.firsts(x, directions) for form in self.forms]
         first = jnp.stack([*first, directions.beyond(dimension)], axis=1)
         if like.order == 2 and like.top is not None:
             traces = [form.trace(directions, like.weights, coordinates) for form in self.forms]
-            return _Path(value, first, None, jnp.stack([*traces, jnp.zeros_like(time)]))
+            return _Path(value, first, None, jnp.stack([*traces, jnp.zeros_like(value[-1])]))
         second = [form.seconds(directions, coordinates) for form in self.forms]
         return _Path(value, first, jnp.stack([*second, jnp.zeros_like(second[0])], axis=1), None)
 
@@ -159,15 +173,29 @@ def _norm_jet(field: Callable[[Vector], Scalar], path: _Path, like: Jet) -> Jet:
 
 
 class HardConstraint(Constraint):
-    """u = a(x, μ)·N + b(x, μ) for functions of your own: `HardConstraint(factor=a, offset=b)`."""
+    """u = a(x, μ)·N + b(x, μ) for functions of your own: `HardConstraint(factor=a, offset=b)`.
+
+    JAX differentiates them at points, which misses kinks and jumps; both are looked for and named before training,
+    unless `allow_kinks`. `prism.smoothed` is max(z, 0) without a kink.
+    """
 
     factor: Field
     offset: Field | None = None
+    allow_kinks: bool = eqx.field(static=True, default=False)
+
+    def smooth_fields(self) -> Mapping[str, Field]:
+        return _checked(self)
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         vectors = None if directions is None else directions.dense(x.shape[0])
         u = _field_jet(self.factor, x, mu, vectors, network) * network
         return u if self.offset is None else u + _field_jet(self.offset, x, mu, vectors, network)
+
+
+def _checked(constraint: HardConstraint | NormConstraint) -> dict[str, Any]:
+    """The functions of a constraint, unless they may have kinks."""
+    given = {"factor": constraint.factor, "offset": constraint.offset}
+    return {} if constraint.allow_kinks else {name: field for name, field in given.items() if field is not None}
 
 
 def _field_jet(field: Field, x: Point, mu: Named, vectors, like: Jet) -> Jet:
@@ -212,11 +240,13 @@ def radial(
     factor: NormField,
     offset: NormField | None = None,
     norms: Sequence[QuadraticForm] = (),
+    allow_kinks: bool = False,
 ) -> Constraint:
     """u = a(s, t, μ)·N + b(s, t, μ) with s = |x|² over the space coordinates; t is 0 where there is no time.
 
     `radial(domain, factor=lambda s, t, mu: t, offset=lambda s, t, mu: jnp.exp(-mu.a * s))` starts from exp(−a|x|²).
-    With quadratic forms of the problem's own, `norms`, s is the array of their values.
+    With quadratic forms of the problem's own, `norms`, s is the array of their values. Kinks and jumps are named before
+    training, unless `allow_kinks`.
     """
     forms = tuple(norms) or (squared_norm(domain.dimension),)
-    return NormConstraint(forms, factor, offset, single=not norms)
+    return NormConstraint(forms, factor, offset, single=not norms, allow_kinks=allow_kinks)
