@@ -146,7 +146,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "the size of u": sizes_for_inversion,
     "studies of variance": of_studies,
     "data of the inversion study": of_data,
-    "queries of the trust study": lambda: trust.queries(KEY),
+    "queries of the trust study": lambda: trust.queries(FAMILY.parameters, 0.0, 0.5, KEY),
     **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
 }
 FUNCTIONS: dict[str, set[str]] = {}

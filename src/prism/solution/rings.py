@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from prism.numerics.keys import items
 from prism.problem.parameters import ParameterSpace
@@ -117,7 +117,7 @@ def ring_at(rings: Sequence[Ring], distance: float) -> Ring | None:
     return next((ring for ring in rings if ring.holds(distance)), None)
 
 
-def sides(space: ParameterSpace, mu: Parameter) -> Parameter:
+def sides(space: ParameterSpace, mu: Parameter) -> Float[Array, "sides"]:
     """e_s(μ), see `Sides`."""
     low, high = space.uniform_box()
     t = space.uniform_coordinate(mu)
