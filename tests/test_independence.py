@@ -164,9 +164,9 @@ PLACES: dict[str, Callable[[], object]] = {
     "the size of u": sizes_for_inversion,
     "studies of variance": of_studies,
     "data of the inversion study": of_data,
-    "queries of the trust study": lambda: trust.queries(KEY),
     **{f"law {name}": lambda law=law: drawn_by(law) for name, law in LAWS.items()},
     "laws of space in time": lambda: TimeCylinder(redrawn_space(), 1.0).training_point(KEY, jnp.ones(())),
+    "queries of the trust study": lambda: trust.queries(FAMILY.parameters, 0.0, 0.5, KEY),
     **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
 }
 FUNCTIONS: dict[str, set[str]] = {}

@@ -1,5 +1,7 @@
 """A solution: its calibration is measured once for it, and what it promises in one place is done in another."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 import pytest
@@ -11,6 +13,7 @@ from prism.families import SineGordon
 from prism.networks.model import Architecture
 from prism.networks.tunable import LastLayer
 from prism.solution import solution as module
+from prism.solution.rings import Fit, Ring
 from prism.solution.solution import Solution
 from prism.solution.trust import Calibration
 
@@ -24,12 +27,13 @@ def new_solution() -> Solution:
 
 @pytest.fixture
 def calibrated(monkeypatch):
-    """The amplitudes of the networks that were calibrated; a calibration's ratio is that number."""
+    """The amplitudes of the networks that were calibrated; a calibration's error / residual is that number."""
     found = []
 
     def calibrate(model, family):
         found.append(float(model.amplitude))
-        return Calibration((0.5, 1.5), found[-1], 0.1)
+        fit = Fit(math.log(found[-1]), (None,) * 4, -0.1, 0.1)
+        return Calibration((0.5, 1.5), (Ring(0.0, 0.0, 64, fit),))
 
     monkeypatch.setattr(module, "calibrate", calibrate)
     return found
@@ -47,12 +51,12 @@ def test_a_solution_is_calibrated_once_and_only_when_asked(calibrated):
 
 def test_a_changed_solution_has_a_calibration_of_its_own(calibrated):
     solution = new_solution()
-    assert solution.calibration.ratio == float(solution.model.amplitude)
+    first = solution.calibration
     changed = eqx.tree_at(lambda s: s.model.amplitude, solution, jnp.asarray(7.0))
-    assert changed.calibration.ratio == 7.0
+    assert changed.calibration != first
     assert changed.trust(**MU).error == pytest.approx(7.0 * changed.trust(**MU).residual)
-    assert solution.calibration.ratio == calibrated[0], "the other one keeps its own"
-    assert len(calibrated) == 2
+    assert solution.calibration is first, "the other one keeps its own"
+    assert calibrated == [float(solution.model.amplitude), 7.0]
 
 
 def test_a_fine_tuned_solution_is_a_solution():

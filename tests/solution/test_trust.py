@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import asdict
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +16,12 @@ from prism.cli import main
 from prism.families import SineGordon
 from prism.networks.model import Architecture
 from prism.networks.modulation import FILM, NONE
-from prism.numerics.keys import Purpose, child, items, stream
+from prism.numerics.keys import Purpose, child, item, items, stream
+from prism.objective.residuals import solution_value
 from prism.solution import trust
+from prism.solution.rings import BOUNDS, FEWEST, sides
 from prism.solution.solution import Solution
+from prism.solution.trust import Calibration, judge
 
 FAMILY = SineGordon.create(8, KEY)
 MU = jnp.asarray([2.0, 0.7])
@@ -36,6 +40,23 @@ class WithoutExact(prism.Family):
 
     def constraint(self):
         return prism.vanishing(self.domain)
+
+
+class OnOneSide(prism.Family):
+    """Δu = −2dμ in the ball, solved by μ(1 − |x|²); written such that it exists for positive μ alone."""
+
+    domain: prism.Ball
+    parameters = prism.Uniform(mu=(1.0, 3.0))
+    terms = {"lap": prism.Laplacian()}
+
+    def residual(self, u, x, mu):
+        return u.lap + 2 * self.domain.dimension * mu.mu
+
+    def constraint(self):
+        return prism.vanishing(self.domain)
+
+    def exact(self, x, mu):
+        return jnp.sqrt(mu.mu) ** 2 * (1.0 - jnp.sum(x**2))
 
 
 def solution_of(family, modulation=FILM) -> Solution:
@@ -73,42 +94,118 @@ def test_envelopes_are_spectral_norms(modulation):
     close(trust.envelopes(model, MU), np.maximum(norms, 1.0))
 
 
-def test_an_answer_at_one_parameter(solution):
-    found = solution.trust(mu1=2.0, mu2=0.7)
+@pytest.fixture(scope="module")
+def calibration(solution):
+    return trust.calibrate(solution.model, FAMILY, FEWEST)
+
+
+def test_an_answer_at_one_parameter(solution, calibration):
+    found = judge(solution.model, FAMILY, MU, calibration)
     assert not found.inside
     assert found.beyond == {"mu1": 0.5, "mu2": 0.0}
-    calibration = solution.calibration
+    assert found.ring == (0.25, 0.5)
     assert found.quantile == np.mean(np.asarray(calibration.residuals) < found.residual)
-    close(found.error, calibration.ratio * found.residual)
-    low, high = found.error_interval
-    assert low < found.error < high
+    fit = calibration.rings[2].fit
+    ratio = fit.centre + 0.5 * fit.slopes[2]
+    close(found.error, np.exp(ratio) * found.residual)
+    close(found.error_interval, found.residual * np.exp([ratio + fit.low, ratio + fit.high]))
     assert "mu1 by 0.50 box widths" in found.describe()[0]
-    assert solution.trust(mu1=1.0, mu2=1.0).inside
+    assert f"95 % interval, calibrated on {FEWEST} parameters outside by 0.25 to 0.5 box widths" in found.describe()[2]
+    within = judge(solution.model, FAMILY, jnp.asarray([1.0, 1.0]), calibration)
+    assert within.inside
+    assert within.ring == (0.0, 0.0)
+    assert "parameters inside the box" in within.error_basis
 
 
-def test_the_ratio_is_the_geometric_mean(solution):
-    held_out = jax.vmap(FAMILY.parameters.sample)(items(child(TRUST, Purpose.PARAMETERS), 3))
-    fitted = trust.calibrate(solution.model, FAMILY, 3)
-    points = jax.vmap(FAMILY.domain.sample)(items(child(TRUST, Purpose.EVALUATION), trust.ERROR_POINTS))
-    ratios = []
-    for mu, scaled in zip(held_out, fitted.residuals, strict=True):
-        exact = jax.vmap(lambda x, mu=mu: FAMILY.exact(x, FAMILY.parameters.named(mu)))(points)
-        error = solution(points, mu1=mu[0], mu2=mu[1]) - exact
-        ratios.append(np.log(np.linalg.norm(error) / np.linalg.norm(exact) / scaled))
-    close(fitted.ratio, np.exp(np.mean(ratios)), 1e-9)
-    close(fitted.spread, np.std(ratios, ddof=1), 1e-9)
+def test_beyond_one_width_no_error_is_claimed(solution, calibration):
+    found = judge(solution.model, FAMILY, jnp.asarray([2.6, 1.0]), calibration)
+    assert found.ring is found.error is found.error_interval is None
+    assert "unknown: μ is not within 1 box width of the box" in found.describe()[2]
+
+
+def test_a_calibration_is_fitted_to_the_errors_of_each_ring(solution, calibration):
+    """The middle ring again: its μ, the points of the chunks they are in, and log(error / ρ) by hand."""
+    keys = items(child(item(child(TRUST, Purpose.QUERIES), 2), Purpose.PARAMETERS), trust.CANDIDATES * FEWEST)
+    sample = lambda key: trust.sample_outside(FAMILY.parameters, jnp.asarray(0.25), jnp.asarray(0.5), key)
+    held_out = jax.vmap(sample)(keys)[:FEWEST]
+    scaled = trust.scaled_residuals(solution.model, FAMILY, held_out)
+
+    @jax.jit
+    def error(mu, chunk):
+        point_keys = items(item(child(TRUST, Purpose.EVALUATION), chunk), trust.ERROR_POINTS)
+        points = jax.vmap(FAMILY.domain.sample)(point_keys)
+        exact = jax.vmap(lambda x: FAMILY.exact(x, FAMILY.parameters.named(mu)))(points)
+        wrong = jax.vmap(lambda x: solution_value(solution.model, FAMILY, x, mu))(points) - exact
+        return jnp.linalg.norm(wrong) / jnp.linalg.norm(exact)
+
+    chunks = (2 * FEWEST + np.arange(FEWEST)) // trust.CHUNK
+    logs = [np.log(error(mu, chunk) / rho) for mu, chunk, rho in zip(held_out, chunks, scaled, strict=True)]
+    beyond = np.asarray(jax.vmap(lambda mu: sides(FAMILY.parameters, mu))(held_out))
+    expected = trust.Ring.of(BOUNDS[2], beyond, np.asarray(logs))
+    found = calibration.rings[2]
+    close([found.fit.centre, found.fit.low, found.fit.high], [expected.fit.centre, expected.fit.low, expected.fit.high])
+    close(found.fit.slopes, expected.fit.slopes, 1e-6)
+
+
+def test_only_parameters_with_a_finite_solution_are_drawn():
+    """Below 0, half a width under the box, the family has none."""
+    family = OnOneSide(prism.Ball(3))
+    far = trust.held_out_around(family, 0.5, 1.0, 40, KEY)
+    assert np.all(np.asarray(far) > 3.0)
+    model = solution_of(family).model
+    calibration = trust.calibrate(model, family, 48)
+    assert calibration.rings[3].fit.slopes[0] is None
+    below, above = (judge(model, family, jnp.asarray([mu]), calibration) for mu in (-0.5, 4.5))
+    assert below.error is None
+    assert "beyond the same side" in below.describe()[2]
+    assert above.error > 0.0
+
+
+def test_a_ring_with_few_finite_values_claims_nothing(solution):
+    calibration = trust.calibrate(solution.model, FAMILY, 3)
+    found = judge(solution.model, FAMILY, MU, calibration)
+    assert found.error is None
+    assert found.ring == (0.25, 0.5)
+    assert "3 of the parameters drawn outside by 0.25 to 0.5 box widths" in found.error_basis
+
+
+def test_a_residual_that_is_not_finite_claims_nothing(calibration):
+    assert calibration.estimate(float("nan"), np.zeros(4)).error is None
+
+
+def test_a_calibration_survives_json(calibration):
+    assert Calibration.read(json.loads(json.dumps(asdict(calibration)))) == calibration
+
+
+def test_what_a_calibration_costs_is_bounded():
+    """μ in all rings, times points, times dimensions."""
+    for dimension in (100, 10_000, 100_000, 1_000_000):
+        count = trust.affordable_parameters(OnOneSide(prism.Ball(dimension)))
+        assert FEWEST <= count <= trust.PARAMETERS
+        assert count * len(BOUNDS) * 16 * dimension < 3e9
+    assert trust.affordable_parameters(FAMILY) == trust.PARAMETERS
+
+
+def test_chunks_change_nothing(solution, monkeypatch):
+    mus = jnp.asarray([[1.0, 1.0], [2.0, 0.7], [0.2, 0.9]])
+    whole = trust.scaled_residuals(solution.model, FAMILY, mus)
+    monkeypatch.setattr(trust, "CHUNK", 2)
+    close(trust.scaled_residuals(solution.model, FAMILY, mus), whole, 1e-12)
 
 
 def test_without_an_exact_solution_no_error_is_claimed():
-    found = solution_of(WithoutExact(prism.Ball(3))).trust(mu=100.0)
-    assert found.error is None
-    assert found.error_interval is None
+    solution = solution_of(WithoutExact(prism.Ball(3)))
+    found = judge(solution.model, solution.family, jnp.asarray([100.0]), Calibration((0.5,), ()))
+    assert found.error is found.error_interval is found.ring is None
+    assert solution.calibration.rings == ()
+    assert not solution.trust(mu=-1.0).inside, "a negative μ lies outside a logarithmic box"
     close(found.beyond["mu"], 1.0)
     assert "unknown" in found.describe()[2]
 
 
 def test_the_command_calibrates_once(finished, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(trust, "PARAMETERS", 4)
+    monkeypatch.setattr(trust, "PARAMETERS", FEWEST)
+    monkeypatch.setattr(trust, "FEWEST_PARAMETERS", FEWEST)
     run = shutil.copytree(finished, tmp_path / "run")
     query = ["trust", str(run), "--mu", "mu1=1.0", "mu2=1.2"]
     assert main([*query, "--json"]) == 0
@@ -121,8 +218,18 @@ def test_the_command_calibrates_once(finished, tmp_path, capsys, monkeypatch):
     second = capsys.readouterr()
     assert "calibrating" not in second.err
     assert "estimated error" in second.out
-    (run / "trust.json").write_text("[]")
-    assert main([*query, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == report, "a damaged calibration is fitted again"
+    whole = json.loads((run / "trust.json").read_text())
+    assert [(ring["inner"], ring["outer"]) for ring in whole["rings"]] == list(BOUNDS)
+    old = {"model": whole["model"], "residuals": [0.1], "ratio": 0.5, "spread": 0.1}
+    damaged = {**whole, "rings": [{"inner": 0.0}]}
+    fitted_again = lambda *_: Calibration.read(whole)
+    monkeypatch.setattr(Solution, "calibration", property(fitted_again))
+    for content in ([], old, damaged):
+        (run / "trust.json").write_text(json.dumps(content))
+        assert main([*query, "--json"]) == 0
+        again = capsys.readouterr()
+        assert "calibrating" in again.err, "an old or damaged calibration is fitted again"
+        assert json.loads(again.out.splitlines()[-1]) == report
+        assert json.loads((run / "trust.json").read_text()) == whole
     assert main(["trust", str(run), "--mu", "mu1=1.0"]) == 2
     assert "no value for mu2" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def kept_calibration(path: Path, solution: Solution) -> Calibration:
     try:
         kept = json.loads(file.read_text())
         if kept.pop("model") == model:
-            return Calibration(tuple(kept["residuals"]), kept["ratio"], kept["spread"])
+            return Calibration.read(kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     say("calibrating on held-out parameters, once for this run")
