@@ -203,6 +203,7 @@ def main() -> None:
         print(json.dumps(row), flush=True)
         rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
         rows = [*(other for other in rows if any(other[name] != labels[name] for name in labels)), row]
+        rows.sort(key=lambda one: (one["minutes"], list(WAYS).index(one["offset"]), one["seed"]))
         write_file(RESULTS, (json.dumps(rows, indent=1) + "\n").encode())
 
 

@@ -36,7 +36,7 @@ SLIGHT = 1e-2
 """Of the size of g or g': its range counts as no less, so that rounding is no jump of a function that hardly varies."""
 ROUNDING = 1e-6
 """Of the size of g: no change of it is taken for less."""
-MOST_LINES, FEWEST_LINES, COORDINATES = 32, 2, 20_000_000
+MOST_LINES, FEWEST_LINES, COORDINATES = 32, 4, 20_000_000
 """As many lines as have so many coordinates at all places of one cut."""
 INWARDS = 0.1
 """Half of the lines lead to a point from this far, of its own distance, from the centre."""
@@ -97,10 +97,10 @@ class _Lines:
         at_once = len(PLACES) if len(PLACES) * self.starts.shape[1] <= BATCH else 1
 
         def cut(line: int, start: float, width: float) -> _Cut:
-            first, last, mu = self.starts[line], self.ends[line], self.parameters[line]
-            length = float(np.linalg.norm(last - first))
-            places, way = start + width * PLACES, (last - first) / length
-            points = (first + places[i : i + at_once, None] * (last - first) for i in range(0, len(places), at_once))
+            first, whole, places = self.starts[line], self.ends[line] - self.starts[line], start + width * PLACES
+            length = float(np.linalg.norm(whole))
+            way, mu = jnp.asarray(whole / length), self.parameters[line]
+            points = (first + places[i : i + at_once, None] * whole for i in range(0, len(places), at_once))
             return _Cut(line, start, width, np.concatenate([compiled(x, way, mu) for x in points]).T, length)
 
         return cut
