@@ -126,6 +126,7 @@ def test_an_error_of_the_surrogate_widens_the_interval():
     assert invert(model_error=0.03).interval["mu1"][0] < plain.interval["mu1"][0]
 
 
+@pytest.mark.filterwarnings("ignore::prism.BeyondTraining")  # points of a normal law, beyond the cube
 def test_physics_keeps_away_from_where_the_surrogate_is_wrong():
     solution = analytic(
         lambda x, mu: mu.a**2 * x[0] + jnp.maximum(-mu.a, 0.0) * 1e-3 * x[1] ** 2, prism.Uniform(a=(-1.0, 1.0))

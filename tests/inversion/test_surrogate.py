@@ -43,6 +43,7 @@ SOLUTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::prism.BeyondTraining")  # any points do
 @pytest.mark.parametrize("solution", SOLUTIONS.values(), ids=SOLUTIONS)
 def test_the_lifted_surrogate_is_the_solution(solution):
     points = jnp.abs(jnp.asarray(draw(solution.family.domain.coordinates))[:20])  # times are positive

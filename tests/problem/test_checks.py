@@ -170,6 +170,7 @@ def test_solve_asks_for_a_budget(budget):
         prism.solve(AllenCahn(BALL), progress=False, **budget)
 
 
+@pytest.mark.filterwarnings("ignore::prism.NotSolved", "ignore::prism.BeyondTraining")  # a few steps
 def test_a_correct_family_is_solved_and_its_solution_answers():
     family = AllenCahn(BALL)
     check_family(family, KEY)

@@ -34,12 +34,14 @@ SAID = {
     "a condition that is missed": ((9, HeldOutResidual(9, 1e-3, 0.9, {"rim": 0.5}), CALM), "still 50 %"),
     "an error that falls": ((9, GOOD, history(10.0)), "still falling fast"),
     "a loss that falls": ((9, GOOD, history(10.0, errors=False)), "still falling fast"),
+    "nothing known": ((9, None, history(10.0)), "still falling fast"),
 }
 UNSAID = {
     "a good run": (9, GOOD, CALM),
     "rounding": (9, evaluation(1.1e-7, trivial=1e-7), CALM),
     "as good as its reference": (9, evaluation(2e-5, trivial=1.9e-5, uncertainty=5e-5), CALM),
     "a small residual": (9, HeldOutResidual(9, 1e-3, 0.9, {}), CALM),
+    "good already": (9, evaluation(1e-3), history(10.0)),
     "too short to tell": (9, GOOD, history(10.0, count=4)),
     "one record": (1, GOOD, history(1.0, count=1)),
 }

@@ -23,7 +23,7 @@ import pytest
 from prism.cli import main
 from prism.files import storage
 from prism.reporting import plots
-from prism.solving import runs
+from prism.solving import following
 from prism.training import loop
 from prism.training.checkpoints import Checkpoints
 
@@ -151,10 +151,10 @@ DRIVER = """
 import os, signal, sys
 from prism.cli import main
 from prism.files import storage
-from prism.solving import runs
+from prism.solving import following
 from prism.training import loop
 
-loop.CHUNK_SECONDS, runs._Occasionally.due = 1e-9, lambda self: True
+loop.CHUNK_SECONDS, following.Occasionally.due = 1e-9, lambda self: True
 manifest, written = storage._manifest, []
 
 def killed(files):
@@ -174,7 +174,7 @@ their manifest."""
 def stepwise(monkeypatch):
     """One step per call and a checkpoint after each, whatever the clock says; no plots."""
     monkeypatch.setattr(loop, "CHUNK_SECONDS", 1e-9)
-    monkeypatch.setattr(runs._Occasionally, "due", lambda self: True)
+    monkeypatch.setattr(following.Occasionally, "due", lambda self: True)
     monkeypatch.setattr(plots, "save_plots", lambda *_: None)
 
 

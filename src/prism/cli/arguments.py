@@ -100,5 +100,6 @@ def add_seed(command: _ActionsContainer, meaning: str) -> None:
         "--seed",
         type=int,
         metavar="S",
-        help=f"The seed of what is random: {meaning} (default 0). The same seed gives the same numbers again.",
+        help=f"The seed of what is random: {meaning} (default 0). With --steps, the same seed gives the same numbers "
+        "on the same machine.",
     )

@@ -31,7 +31,6 @@ from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
-KnownFamily = TwoBodyFamily | EvolutionFamily | SemilinearFamily | ControlFamily
 FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily]
 FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,

@@ -74,7 +74,10 @@ class OwnFamily:
         except Exception as error:
             raise InputError(f"{self.text} in {dimension} dimensions {_failure(error, self.text)}") from error
         if not isinstance(family, Family):
-            raise InputError(f"{self.text} makes {type(family).__name__}, which is no prism.Family")
+            raise InputError(
+                f"{self.text} makes {type(family).__name__}, which is no prism.Family; return one, such as "
+                "Heat(prism.Ball(dimension))"
+            )
         return family
 
 

@@ -41,8 +41,8 @@ lift (the first layer of the network) to solve it with. Nothing is trained.""",
 REFERENCE = Text(
     "compute u at one point without a network, with its uncertainty",
     """\
-Computes the solution of a built-in family at one point and one μ without a
-network (by a closed form, a series, quadrature or multilevel Picard iteration)
+Computes the solution of a family that has a reference or an exact solution, at
+one point and one μ, without a network (by a closed form, a series, quadrature or multilevel Picard iteration)
 and prints it with its uncertainty, to compare other methods with.""",
     """example:
   prism reference heat --dim 10000 --mu mu1=1 --at x=0,t=0.3
@@ -66,16 +66,17 @@ Reads the solution of a finished run and evaluates u at the given points, for on
 value of every parameter. Nothing is trained.""",
     """example:
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
-  reads one point per row (.csv of numbers, or .npy) and writes u at each (.csv, or
-  .npz with the points).
+  reads one point per row (.csv, .npy or .npz) and writes a table of the points, u and
+  whether it was asked beyond what was trained: x1,x2,...,t,u,outside.
 """,
 )
 TRUST = Text(
     "estimate how far to trust a run's solution at a μ",
     """\
 Tells how far a run's solution can be trusted at one μ: whether μ lies in the box
-that was trained on, how large the residual of the equation is there, and which
-error that means. No exact solution is needed for it.""",
+(all intervals of the parameters together) that was trained on, how large the
+residual of the equation is there, and, where the family knows an exact solution
+to calibrate with, which error that means.""",
     """example:
   prism trust runs/first --mu mu1=2.0 mu2=1.2
   asks outside of the box that was trained on. The first query calibrates on held-out
@@ -113,7 +114,7 @@ run, with 95 % intervals, and says which of them the data do not determine.""",
     """example:
   prism invert runs/first data.csv --noise 0.01 --out runs/first-inverted
   reads one observation per row (the coordinates, then the value of u; or .npz with
-  points and values), infers μ and draws the likelihood. Several files are several
+  points and u), infers μ and draws the likelihood. Several files are several
   data sets, each inverted by itself.
 """,
 )
@@ -131,12 +132,12 @@ time is left; `prism list` shows the durations of all studies.""",
 the studies:
   estimators   how the derivatives are estimated
   solvers      the default with one thing changed at a time
-  motivation   one network for all β against one for each
-  sampling     how β is drawn
-  transfer     asked at β never seen
-  variance     of the gradient over the box of parameters
-  decoupling   what μ costs
-  modulation   what γ and β, through which μ enters, are worth
+  motivation   one network for all speeds of a convection against one for each
+  sampling     speeds drawn uniformly or log-uniformly
+  transfer     asked at speeds outside the trained interval
+  variance     how noisy the gradient is over the parameters
+  decoupling   what a step costs with and without parameters
+  modulation   scale, shift, or both, through which the parameters enter
   trust        the error estimated at 200 parameters beside the true one
   inversion    how often its intervals hold the truth
   structure    each lift on problems of each structure

@@ -52,11 +52,6 @@ class Modulation(eqx.Module):
     gamma: Float[Array, "*rows width"] | None
     beta: Float[Array, "*rows width"] | None
 
-    def for_rows(self) -> "Modulation":
-        """The same for many z at once, one in each row."""
-        row = lambda vector: None if vector is None else vector[None]
-        return Modulation(row(self.gamma), row(self.beta))
-
     def push(self, jet: Jet) -> Jet:
         """The jet of γ ⊙ z + β."""
         if self.gamma is not None:

@@ -55,9 +55,11 @@ class Limits:
             sides = self.parameters.bounds().items()
             told = [f"{name} outside the trained [{low:g}, {high:g}]" for name, (low, high) in sides]
             named = ", ".join(words for words, far in zip(told, beyond, strict=True) if far)
-            said.append(f"u is asked for {named}; trust tells how far it holds there")
+            said.append(f"u is asked for {named}; `trust` tells how far it holds there")
         if self.points_outside(points).any():
-            said.append(f"u is asked at points outside those it was trained for ({self.region.describe()})")
+            said.append(
+                f"u is asked at points outside those it was trained for ({self.region.describe()}); leave them out"
+            )
         return said
 
 

@@ -48,13 +48,6 @@ def asked_points(family: Family, x: Array, parameters: Mapping[str, float | Arra
     return points, _parameters(family, points.shape[:-1], parameters)
 
 
-def outside(family: Family, parameters: Mapping[str, float]) -> list[str]:
-    """The parameters that lie outside the space that was trained."""
-    family.parameters.array(**parameters)
-    bounds = family.parameters.bounds()
-    return [name for name, at in parameters.items() if not bounds[name][0] <= at <= bounds[name][1]]
-
-
 def _parameters(
     family: Family, shape: tuple[int, ...], parameters: Mapping[str, float | Array]
 ) -> Float[Array, "... p"]:

@@ -63,7 +63,7 @@ class Solution(eqx.Module):
         traced = is_traced(points, mu, self.tuned_at)
         complaints = [] if traced else self.limits.complaints(*as_rows(points, mu))
         if complaints and self.strict:
-            raise InputError(f"{'; '.join(complaints)}: this solution answers inside alone")
+            raise InputError(f"{'; '.join(complaints)}. Refused by inside_only(); without it, this is a warning")
         for complaint in complaints:
             warnings.warn(complaint, BeyondTraining, stacklevel=3)
         return prediction.at_points(function, self.model, self.family, points, mu)
@@ -84,8 +84,10 @@ class Solution(eqx.Module):
         return replace(self, strict=True)
 
     def outside(self, **parameters: float) -> list[str]:
-        """The parameters that lie outside the space that was trained."""
-        return prediction.outside(self.family, parameters)
+        """The parameters that lie outside the space that was trained, or differ from what it was tuned for."""
+        mu = self.family.parameters.array(**parameters)
+        beyond = np.atleast_1d(self.limits.parameters_outside(mu[None])[0])
+        return [name for name, far in zip(self.family.parameters.names, beyond, strict=True) if far]
 
     def is_outside(self, x: Array, **parameters: float | Array) -> Bool[np.ndarray, "..."]:
         """For each point whether it, or its μ, lies beyond what was trained."""

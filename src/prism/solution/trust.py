@@ -1,6 +1,6 @@
 """How far to trust a solution at a queried μ: from its residual there, which needs no exact solution.
 
-    ρ(μ) = rms r(x; μ) / rms r₀(x; μ),      r₀ the residual of u = 0;       error ≈ c(μ)·ρ(μ)
+    ρ(μ) = rms r(x; μ) / rms r₀(x; μ),      r₀ the residual of N = 0;       error ≈ c(μ)·ρ(μ)
 
 c comes from held-out μ of the trained box and of rings around it (`rings.py`), where the family knows its exact
 solution; elsewhere ρ is compared with its distribution over the box, and no error is claimed. Nor is it further than

@@ -20,6 +20,8 @@ MEANINGLESS = 0.1
 FALLING = 4.0
 """How many times smaller the error of the end is than that of the middle where a training is cut off too early: a rate
 that decays to zero makes a settled one about twice as good in its second half."""
+SETTLED = 0.01
+"""Of the trivial answer's error: below it a solution is one, though more minutes would make it better."""
 FEWEST_RECORDS = 8
 MIDDLE, END = (0.4, 0.6), (0.9, 1.0)
 """Parts of the training over which an error is averaged."""
@@ -30,7 +32,9 @@ def doubts(steps: int, judged: Evaluation | HeldOutResidual | None, history: His
     if steps == 0:
         return ("no step was made: this network is not trained; give it more minutes or steps",)
     found = [] if judged is None else [_above_trivial(judged) or _ignores_parameter(judged), _meaningless(judged)]
-    return tuple(doubt for doubt in (*found, _still_falling(history)) if doubt is not None)
+    settled = judged is not None and judged.size <= SETTLED * judged.trivial_size
+    found.append(None if settled else _still_falling(history))
+    return tuple(doubt for doubt in found if doubt is not None)
 
 
 def _above_trivial(judged: Evaluation | HeldOutResidual) -> str | None:

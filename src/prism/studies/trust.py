@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 
 from prism.families import ReactionDiffusion, SineGordon, SineGordonBeta
-from prism.numerics.keys import Purpose, item, items, stream
+from prism.numerics.keys import Purpose, item, stream
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
 from prism.shapes import Key
@@ -102,8 +102,7 @@ def queries(space: ParameterSpace, inner: float, outer: float, key: Key) -> Floa
     """Uniform in the volume of the box enlarged by `outer` of its widths on every side, without the box enlarged by
     `inner`; for the box itself, in that."""
     low, high = space.uniform_box()
-    draw = lambda one: jax.random.uniform(one, (space.size,), minval=-outer, maxval=1.0 + outer)
-    places = np.asarray(jax.vmap(draw)(items(key, 16 * QUERIES)))
+    places = np.asarray(jax.random.uniform(key, (16 * QUERIES, space.size), minval=-outer, maxval=1.0 + outer))
     distances = np.max(np.maximum(-places, places - 1.0), axis=1)
     chosen = places[distances > inner][:QUERIES] if outer else places[:QUERIES]
     return space.from_uniform_coordinate(low[None] + (high - low)[None] * jnp.asarray(chosen))
