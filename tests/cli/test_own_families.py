@@ -123,6 +123,34 @@ def test_a_changed_file_is_told_and_a_changed_equation_refused(solved, tmp_path)
     )
 
 
+BRANCHING = HEAT.replace("return u.t - mu", "if x[0] > 0:\n            return u.t\n        return u.t - mu")
+
+
+@pytest.mark.parametrize("command", ["solve", "structure"])
+def test_a_mistake_in_the_equation_is_named(tmp_path, command):
+    (tmp_path / "my.py").write_text(BRANCHING)
+    ran = prism(command, f"{tmp_path / 'my.py'}:Heat", "--dim", 2, "--out", tmp_path / "run")
+    check_refusal(ran, "residual of Heat branches in Python", "jnp.where")
+
+
+def test_bounds_that_would_be_ignored_are_refused(tmp_path):
+    field = HEAT.replace("parameters = prism", "parameters: prism.Uniform = prism").partition("class Sized")[0]
+    (tmp_path / "my.py").write_text(field)
+    ran = prism("solve", f"{tmp_path / 'my.py'}:Heat", "--dim", 2, "--bounds", "kappa=2:3", "--out", tmp_path / "run")
+    check_refusal(ran, "sets its parameters itself")
+
+
+def test_a_file_is_run_as_it_is_and_leaves_nothing(tmp_path):
+    import os
+
+    file = tmp_path / "my.py"
+    for last in ("1.5", "9.5"):  # of equal size and age: cached bytecode would not tell
+        file.write_text(HEAT.replace("1.0)", f"{last})"))
+        os.utime(file, (1, 1))
+        assert load_own(f"{file}:Heat").build(2).parameters.highs == (float(last),)
+    assert [path.name for path in tmp_path.iterdir()] == ["my.py"]
+
+
 def test_a_class_a_function_and_a_family_can_be_named(solved):
     own = lambda name: load_own(f"{solved / 'my.py'}:{name}")
     assert own("Heat").build(4).domain.dimension == 4

@@ -28,6 +28,18 @@ def family(residual=None, constraint=None, domain=None, low=0.0, velocity=1.0, w
     return Equation(prism.Ball(3) if domain is None else domain, jnp.ones(3) if weights is None else weights)
 
 
+def compiled(number: float):
+    """A source inside a compiled function, which closes over an array."""
+    array = number * jnp.ones(3)
+    inner = jax.jit(lambda x: jnp.sum(array * x))
+    return family(residual=lambda u, x, mu: u.lap + u.flow + mu.lam * inner(x))
+
+
+def test_arrays_inside_compiled_functions_count():
+    assert fingerprint(compiled(1.0)) == fingerprint(compiled(1.0))
+    assert fingerprint(compiled(1.0)) != fingerprint(compiled(2.0))
+
+
 SAME = {"again": family(), "other arrays of the family": family(weights=jnp.arange(3.0))}
 DIFFERENT = {
     "another equation": family(residual=lambda u, x, mu: u.lap + u.flow - 2.0 * mu.lam * u.value),

@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 from helpers import DOMAINS, KEY, samples
 
-from prism import AtTime, Ball, Cube, DiffusionPaths, Region, Sphere, TimeCylinder, UniformInVolume, WholeSpace
+from prism import (
+    AtTime,
+    Ball,
+    Cube,
+    DiffusionPaths,
+    Near,
+    Region,
+    Sphere,
+    TimeCylinder,
+    UniformInVolume,
+    WholeSpace,
+)
+from prism.numerics.keys import items
 from prism.problem.points import Domain
 
 COUNT = 10_000
@@ -84,3 +96,12 @@ def test_it_is_told_and_stored_as_numbers(region, text):
 
 def test_a_domain_that_says_nothing_asks_for_nothing():
     assert Domain.region.fget(Ball(3)) == Region()  # pyright: ignore[reportOptionalCall]
+
+
+def test_another_law_has_another_region():
+    """Where there is no boundary, points lie where the law draws them."""
+    wide = WholeSpace(20).drawn_by(lambda key: 3.0 * jax.random.normal(key, (20,)))
+    points = jax.vmap(wide.sample)(items(KEY, 500))
+    assert np.mean(wide.region.outside(points)) < 0.01
+    assert np.mean(WholeSpace(20).region.outside(points)) > 0.9
+    assert Ball(20).drawn_by(Near(jnp.zeros(20), 0.01)).region == Ball(20).region

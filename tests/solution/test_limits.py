@@ -26,7 +26,7 @@ ASKED = {
     "inside": (SOLUTION, INSIDE, MU, None),
     "on the edge": (SOLUTION, jnp.zeros(4).at[0].set(1.0), {"mu1": 1.5, "mu2": 0.5}, None),
     "another μ": (SOLUTION, INSIDE, {"mu1": 1.6, "mu2": 1.2}, r"mu1 outside the trained \[0.5, 1.5\]"),
-    "a point beyond": (SOLUTION, OUTSIDE, MU, r"points outside those it was trained for \(\|x\| <= 1\)"),
+    "a point beyond": (SOLUTION, OUTSIDE, MU, r"points beyond the domain, or where its law draws none \(\|x\| <= 1\)"),
     "tuned here": (TUNED, INSIDE, MU, None),
     "tuned elsewhere": (
         TUNED,
@@ -53,7 +53,7 @@ def test_it_is_told_flagged_and_refused(solution, x, mu, complaint):
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_every_way_of_asking_tells(way):
-    with pytest.warns(prism.BeyondTraining, match="points outside"):
+    with pytest.warns(prism.BeyondTraining, match="points beyond"):
         way(SOLUTION, OUTSIDE, **MU)
 
 
@@ -63,6 +63,7 @@ def test_the_same_question_is_told_once():
         for mu1 in (2.0, 3.0, 4.0):
             SOLUTION(INSIDE, mu1=mu1, mu2=1.2)
     assert len(told) == 1
+    assert told[0].filename == __file__, "the line that asks"
 
 
 def test_flags_are_of_each_point():

@@ -83,6 +83,17 @@ def test_minutes_are_kept(monkeypatch, seconds, spent):
     assert horizon == pytest.approx(last.step, abs=1.0 + 0.01 * last.step), "the rate ends near zero"
 
 
+def test_a_run_that_goes_on_keeps_its_pace(monkeypatch):
+    """The rate of its first step is that of its place in the budget, not of a beginning."""
+    clock = TimeChannel()
+    monkeypatch.setattr(loop, "time", clock)
+    recorder = Recorder(1)
+    program = Pretended(None, recorder, clock, (0.01,), ([],))
+    list(train(program, recorded_state(recorder), Budget(minutes=0.1), 5.9, same, per_step=0.01))
+    assert program.horizons[0][0][2] == pytest.approx(10.0)
+    assert list(train(program, recorded_state(recorder), Budget(minutes=0.1), 5.995, same, per_step=0.01)) == []
+
+
 def test_a_spent_budget_takes_no_step(monkeypatch):
     recorder = Recorder(1)
     program = Pretended(None, recorder, TimeChannel(), (0.01,), ([],))

@@ -13,6 +13,7 @@ from prism.errors import InputError
 from prism.solving.results import Standing
 from prism.solving.solve import MADE_BY
 
+SINCE_OWN_FAMILIES: tuple[str, ...] = ("family_sha256", "equation")
 More = tuple[int | None, float | None]
 """--more-steps and --more-minutes."""
 
@@ -61,7 +62,7 @@ def resumed_options(
             )
     kept = {name: value for name, value in config.items() if not (budget and name in ("steps", "minutes"))}
     chosen = SolveOptions(**{**kept, **budget})  # pyright: ignore[reportArgumentType]
-    return replace(chosen, family=family)
+    return replace(chosen, family=family, family_sha256=None if is_own(family) else chosen.family_sha256)
 
 
 def _total(given: Mapping[str, object], more: More, standing: Standing | None) -> dict[str, object]:
@@ -98,13 +99,15 @@ def _checked_config(saved: object) -> dict[str, object]:
     hints = typing.get_type_hints(SolveOptions)
     if isinstance(saved, dict) and saved.get("made_by") == MADE_BY:
         raise InputError("this run was made from Python; go on with it there: prism.solve(family, resume=DIR)")
-    if not isinstance(saved, dict) or set(saved) != set(hints):
+    earlier = {name: None for name in SINCE_OWN_FAMILIES}  # which runs of earlier versions do not have
+    config: dict[str, object] = {**earlier, **(saved if isinstance(saved, dict) else {})}
+    if not isinstance(saved, dict) or set(config) != set(hints):
         raise InputError("config.json does not hold the options of this version of prism; start a new run")
     for name, hint in hints.items():
         kinds = typing.get_args(hint) if typing.get_origin(hint) is not list else (list,)
-        if not any(_is_a(saved[name], kind) for kind in kinds or (hint,)):
-            raise InputError(f"config.json: {name} cannot be {saved[name]!r}; mend it or start a new run")
-    return saved
+        if not any(_is_a(config[name], kind) for kind in kinds or (hint,)):
+            raise InputError(f"config.json: {name} cannot be {config[name]!r}; mend it or start a new run")
+    return config
 
 
 def _is_a(value: object, kind: type) -> bool:

@@ -4,6 +4,8 @@ import math
 from pathlib import Path
 
 from prism.cli.configuration import resumed_options
+from prism.cli.names import FAMILIES
+from prism.cli.options import SolveOptions
 from prism.cli.own_families import is_own, load_own
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
@@ -48,8 +50,12 @@ def solution_of(stored: Stored, path: Path | str, family: str | None = None) -> 
 
 def _named_family(stored: Stored, path: Path | str, family: str | None) -> Family:
     """The family of a solution that was made in Python."""
-    if family is None or not is_own(family):
-        raise InputError(f"{path} is a solution of {stored.kind}, a family of your own; name it: --family FILE.py:NAME")
+    catalogue = next((name for name, kind in FAMILIES.items() if kind.__name__ == stored.kind), None)
+    if family is None or not (is_own(family) or family == catalogue):
+        name = catalogue or "FILE.py:NAME"
+        raise InputError(f"{path} is a solution of {stored.kind} that was made in Python; name it: --family {name}")
+    if family == catalogue and stored.dimension is not None:
+        return SolveOptions(family, stored.dimension).build_family()  # its coefficients are those that are stored
     own = load_own(family)
     dimension = own.dimension if stored.dimension is None else stored.dimension
     if dimension is None:

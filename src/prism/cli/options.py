@@ -28,6 +28,7 @@ from prism.numerics.keys import Purpose, stream
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
+from prism.problem.checks import check_family
 from prism.problem.family import Family
 from prism.problem.fingerprint import fingerprint
 from prism.solving.settings import Settings, architecture_for, default_optimiser
@@ -111,12 +112,25 @@ class SolveOptions:
         self._refuse_variants()
         return kind.create(self.dim, key, space)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether the family or its parameters are the user's, which are checked before anything else is done."""
+        return is_own(self.family) or self.space is not None or bool(self.bounds)
+
+    def build_checked_family(self) -> Family:
+        """The family, tried at random points where it may hold mistakes of the user's; the catalogue's are tested."""
+        family = self.build_family()
+        if self.is_changed:
+            check_family(family, stream(self.seed, Purpose.CHECK))
+        return family
+
     def _own_family(self) -> Family:
         """The user's own, with other parameters where they were asked for."""
         self._refuse_variants()
-        changed = self.space is not None or bool(self.bounds)
-        change = lambda space: parse_space(space, self.space, self.bounds)
-        return load_own(self.family).bounded(change if changed else None).build(self.dim)
+        own = load_own(self.family)
+        if self.space is None and not self.bounds:
+            return own.build(self.dim)
+        return own.bounded(lambda space: parse_space(space, self.space, self.bounds), self.dim)
 
     def _refuse_variants(self) -> None:
         for name in ("scaled", "pairs"):
@@ -207,7 +221,7 @@ class SolveOptions:
         moves = lambda step: all(getattr(optimiser, name) == value for name, value in step.items())
         return replace(
             self,
-            family_sha256=load_own(self.family).sha256 if is_own(self.family) else None,
+            family_sha256=self.family_sha256 or (load_own(self.family).sha256 if is_own(self.family) else None),
             equation=fingerprint(family),
             estimator=estimator_text(settings.estimator),
             rate=optimiser.rate,

@@ -7,12 +7,12 @@ is imported for that.
 import dataclasses
 import functools
 import hashlib
-import importlib.util
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from prism.errors import InputError
@@ -46,17 +46,18 @@ class OwnFamily:
         """That of a family that is built already; None where `--dim` says it."""
         return self.found.domain.dimension if isinstance(self.found, Family) else None
 
-    def bounded(self, change: Callable[[ParameterSpace], ParameterSpace] | None) -> "OwnFamily":
-        """The same with another space of parameters."""
-        if change is None:
-            return self
+    def bounded(self, change: Callable[[ParameterSpace], ParameterSpace], dimension: int) -> Family:
+        """The family with another space of parameters."""
         space = getattr(self.found, "parameters", None)
         if not isinstance(self.found, type) or not isinstance(space, ParameterSpace):
-            raise InputError(
-                f"--bounds and --space need a class that declares its parameters; change {self.text} itself"
-            )
-        names = {"parameters": change(space), "__module__": self.found.__module__, "__doc__": self.found.__doc__}
-        return dataclasses.replace(self, found=type(self.found)(self.found.__name__, (self.found,), names))
+            raise InputError(f"--bounds and --space need a class that declares its parameters; change {self.text}")
+        wanted = change(space)
+        names = {"parameters": wanted, "__module__": self.found.__module__, "__doc__": self.found.__doc__}
+        kind = type(self.found)(self.found.__name__, (self.found,), names)
+        family = dataclasses.replace(self, found=kind).build(dimension)
+        if family.parameters != wanted:
+            raise InputError(f"{self.text} sets its parameters itself; change its bounds there")
+        return family
 
     def build(self, dimension: int) -> Family:
         """The family in so many dimensions."""
@@ -91,7 +92,7 @@ def load_own(text: str) -> OwnFamily:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give FILE.py:NAME, {EXAMPLE}") from error
-    module = _executed(path.resolve(), hashlib.sha256(content).hexdigest())
+    module = _executed(path.resolve(), content)
     families = [key for key, value in vars(module).items() if _makes_families(value) and not key.startswith("_")]
     if not hasattr(module, name):
         raise InputError(f"{path} defines no {name}; it has {', '.join(families) or 'no family'}")
@@ -111,22 +112,18 @@ def _makes_families(value: object) -> bool:
 
 
 @functools.cache
-def _executed(path: Path, sha256: str) -> Any:
-    """The module of a file, run as `import` would, with its neighbours importable."""
-    name = f"prism_own_{path.stem}_{sha256[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is no file of Python; give FILE.py:NAME, {EXAMPLE}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent))
+def _executed(path: Path, content: bytes) -> ModuleType:
+    """The module of a file, run once as it was read, with its neighbours importable from then on."""
+    module = ModuleType(f"prism_own_{path.stem}_{hashlib.sha256(content).hexdigest()[:8]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        exec(compile(content, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
+        del sys.modules[module.__name__]
         raise InputError(f"{path} {_failure(error, str(path))}") from error
-    finally:
-        sys.path.remove(str(path.parent))
     return module
 
 

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, _: None) -> int:
     if "dim" not in given:
         raise InputError("no dim given; such as --dim 100")
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]
-    family = chosen.build_family()
+    family = chosen.build_checked_family()
     mu = parse_values(options.mu, family.parameters)
     x = parse_point(options.at, family)
     found = reference_at(family, x, mu)

@@ -15,7 +15,7 @@ from prism.problem.fingerprint import same_equation
 from prism.reporting.records import RunDirectory
 from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
-from prism.solving.results import Standing, finish, finished_report
+from prism.solving.results import Standing, finish, finished_report, warn_of
 from prism.solving.runs import Record, execute
 from prism.solving.settings import Settings
 from prism.solving.symmetry import with_norms
@@ -33,6 +33,7 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
         advice = f"add to it with --more-minutes, or give a larger total; its report is in {directory.path}/report.json"
         say(f"{standing.describe(budget)}; {advice}")
         answer(report, [], options.json)
+        warn_of(report, stacklevel=1)
         return 0
     gone = f"{standing.step:,} steps and {standing.spent.seconds / 60:.2g} minutes"
     say(f"{gone} of training are done; the total is {budget.describe()}")
@@ -56,7 +57,7 @@ class Task:
 def build(chosen: SolveOptions) -> Task:
     """Every option is turned into its object before a directory is touched, so that a mistake costs nothing."""
     keep_programs()
-    budget, family = chosen.build_budget(), chosen.build_family()
+    budget, family = chosen.build_budget(), chosen.build_checked_family()
     settings = chosen.build_settings(family)
     if chosen.lift is None and chosen.width is None and chosen.depth is None:
         normed = with_norms(family, settings, say, chosen.estimator is not None, chosen.activation is not None)
@@ -66,9 +67,9 @@ def build(chosen: SolveOptions) -> Task:
     return Task(chosen.resolved(settings, family), family, settings, budget)
 
 
-def with_trials(task: Task, check: bool) -> Task:
+def with_trials(task: Task) -> Task:
     """The task with a lift chosen by trials."""
-    decision = with_decided_lift(task.family, task.settings, task.budget, say, check)
+    decision = with_decided_lift(task.family, task.settings, task.budget, say, check=False)
     options = replace(task.options, lift=lift_text(decision.lift)).resolved(decision.settings, task.family)
     options = replace(options, minutes=decision.budget.minutes)
     return Task(options, task.family, decision.settings, decision.budget, decision.spent)
@@ -77,12 +78,11 @@ def with_trials(task: Task, check: bool) -> Task:
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
     say(f"{task.options.family} in {task.options.dim:,} dimensions, into {directory.path}")
-    check = is_own(task.options.family) or bool(task.options.bounds) or task.options.space is not None
     if task.options.lift == AUTO:
-        task, check = with_trials(task, check), False
+        task = with_trials(task)
     chosen = task.options
     record = Record(directory, chosen.config(), resume)
-    outcome = execute(task.family, task.settings, task.budget, record, check=check, spent=task.spent)
+    outcome = execute(task.family, task.settings, task.budget, record, check=False, spent=task.spent)
     if outcome.interrupted_by is not None:
         named = f"{chosen.family} " if is_own(chosen.family) else ""
         again = f"prism solve {named}--resume {directory.path}"

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     if "dim" not in given:
         raise InputError("no dim given; such as --dim 100")
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]
-    family = chosen.build_family()
+    family = chosen.build_checked_family()
     structure = find_structure(family, chosen.seed)
     lift = suggested_lift(structure, family)
     record = {

@@ -98,13 +98,13 @@ def _read(path: Path, columns: Columns, what: str, fix: str) -> tuple[np.ndarray
 
 def _read_csv(path: Path, columns: Columns) -> tuple[np.ndarray, np.ndarray | None]:
     """By the names of a header where there is one; the rows are numbers."""
-    with path.open(encoding="utf-8") as file:
-        first = file.readline()
-    header = [name.strip() for name in first.split(",")] if _is_header(first) else None
+    lines = path.read_text(encoding="utf-8-sig").splitlines()  # Excel begins its files with a mark
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    header = _header(lines[first]) if lines else None
     with warnings.catch_warnings(action="error"):  # what numpy says of an empty file
-        table = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=0 if header is None else 1)
-    if header is None:
-        return table, None
+        table = np.loadtxt(lines if header is None else lines[first + 1 :], delimiter=",", ndmin=2)
+    if header is None or (lines[first].lstrip().startswith("#") and not set(columns.names) <= set(header)):
+        return table, None  # a remark is passed over
     missing = [name for name in columns.names if name not in header]
     if missing or len(set(header)) < len(header) or table.shape[1] != len(header):
         wrong = f"no column {missing[0]}" if missing else "a header that does not fit its rows"
@@ -114,13 +114,14 @@ def _read_csv(path: Path, columns: Columns) -> tuple[np.ndarray, np.ndarray | No
     return np.column_stack([column(name) for name in columns.names]), values
 
 
-def _is_header(line: str) -> bool:
-    """Whether the first entry of a line is no number."""
+def _header(line: str) -> list[str] | None:
+    """The names in a line whose first entry is no number; `#` before them does not count."""
+    names = [name.strip() for name in line.strip().lstrip("#").split(",")]
     try:
-        float(line.split(",")[0])
+        float(names[0])
     except ValueError:
-        return bool(line.strip())
-    return False
+        return names
+    return None
 
 
 def _checked(path: Path, points: np.ndarray, coordinates: int, fix: str, finite: bool = True) -> np.ndarray:

@@ -23,12 +23,13 @@ def smoothed(z: Array | float, width: Array | float) -> Array:
     - A constant: values change by at most 0.4·w, at the kink, and like a Gaussian less beside it. It is as if the
       data had been given w²/(2κ) further off in time.
 
+    Where √(T − t) is differentiated backwards, as `solution.gradient` does, keep it from 0: jnp.maximum(T − t, 1e-12).
     The other kinks are |z| = 2·max(z, 0) − z and max(a, b) = b + max(a − b, 0). The call on five assets with log-prices
     y, strike 1, read at t = 1:
 
         def price(x, mu):
             assets = jnp.exp(x[:-1])
-            width = mu.sigma * jnp.linalg.norm(assets) / 5 * jnp.sqrt(1.0 - x[-1])
+            width = mu.sigma * jnp.linalg.norm(assets) / 5 * jnp.sqrt(jnp.maximum(1.0 - x[-1], 1e-12))
             return prism.smoothed(jnp.mean(assets) - 1.0, width)
 
     >>> [round(float(smoothed(z, 0.1)), 4) for z in (-1.0, 0.0, 1.0)]

@@ -173,6 +173,9 @@ class WholeSpace(Domain):
         low, high = normal_norms(self.dimension)
         return Region(norm=(0.0 if self.inwards else self.deviation * low, self.deviation * high))
 
+    def region_under(self, spread: float, norm_spread: float) -> Region:
+        return usual_norms(self.dimension, spread, norm_spread)
+
     def sample(self, key: Key) -> Point:
         return self.deviation * normals(child(key, Purpose.SPACE), self.dimension)
 
@@ -182,6 +185,11 @@ class WholeSpace(Domain):
     def diffused_training_point(self, key: Key, variance: Scalar) -> Point:
         step, start = children(key, Purpose.VECTORS, Purpose.POINTS)
         return self.training_point(start, jnp.zeros(())) + jnp.sqrt(variance) * normals(step, self.dimension)
+
+
+def usual_norms(dimension: int, spread: float, norm_spread: float) -> Region:
+    """|x|² within four of its deviations, where its mean is d·spread² and its deviation norm_spread times that."""
+    return Region(norm=(0.0, spread * (dimension * (1.0 + 4.0 * norm_spread)) ** 0.5))
 
 
 def normal_norms(dimension: int) -> tuple[float, float]:

@@ -7,10 +7,14 @@ solution, or its exact solution; numbers in the formulas, domain and parameters 
 
 import hashlib
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array
 
 from prism.derivatives.estimators import Gaussian
@@ -31,19 +35,30 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def fingerprint(family: Family) -> str:
-    """JAX's version, which decides how an equation is traced, and a hash of the trace."""
+    """JAX's version and precision, which decide how an equation is traced, and a hash of the trace."""
     arrays, static = eqx.partition(family, eqx.is_array)
     traced = jax.make_jaxpr(lambda leaves, key: _equation(eqx.combine(leaves, static), key))(arrays, root(0))
     digest = hashlib.sha256(ADDRESS.sub("", str(traced.jaxpr)).encode())
-    for constant in traced.consts:
+    for constant in _constants(traced):
         digest.update(np.asarray(constant).tobytes())
     for declared in (family.domain, family.parameters):
         digest.update(ADDRESS.sub("", eqx.tree_pformat(declared, short_arrays=True)).encode())
-    return f"jax-{jax.__version__}:{digest.hexdigest()}"
+    precision = jnp.zeros(()).dtype
+    return f"jax-{jax.__version__}-{precision}:{digest.hexdigest()}"
+
+
+def _constants(traced: ClosedJaxpr) -> Iterator[Any]:
+    """Arrays that the trace closes over, those of functions compiled inside it too."""
+    yield from traced.consts
+    for equation in traced.jaxpr.eqns:
+        for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr)):
+            if isinstance(parameter, ClosedJaxpr):
+                yield from _constants(parameter)
 
 
 def same_equation(one: str | None, other: str | None) -> bool:
-    """Whether two fingerprints are of one equation, as far as they can be compared: those of one version of JAX."""
+    """Whether two fingerprints are of one equation, as far as they can be compared: those of one version of JAX and
+    one precision."""
     if one is None or other is None or one.split(":")[0] != other.split(":")[0]:
         return True
     return one == other

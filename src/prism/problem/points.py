@@ -74,6 +74,11 @@ class Domain(eqx.Module):
         """Where points lie, or mostly lie, in numbers alone."""
         return Region()
 
+    def region_under(self, spread: float, norm_spread: float) -> Region:
+        """The region where points are drawn by another law, of which these are known; the domain's own where that has
+        a boundary."""
+        return self.region
+
     @abc.abstractmethod
     def sample(self, key: Key) -> Point:
         """One point, by the law under which errors are measured."""
@@ -213,7 +218,7 @@ class Redrawn(Domain):
 
     @property
     def region(self) -> Region:
-        return self.original.region
+        return self.original.region_under(*self.spreads)
 
     def sample(self, key: Key) -> Point:
         law = self.training if self.evaluation is None else self.evaluation

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
-from prism.problem.domains import WholeSpace, check_dimension, check_positive, normal_norms
+from prism.problem.domains import WholeSpace, check_dimension, check_positive, normal_norms, usual_norms
 from prism.problem.points import Domain
 from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
@@ -65,6 +65,9 @@ class TimeCylinder(Domain):
     @property
     def region(self) -> Region:
         return dataclasses.replace(self.space.region, horizon=self.horizon)
+
+    def region_under(self, spread: float, norm_spread: float) -> Region:
+        return dataclasses.replace(self.space.region_under(spread, norm_spread), horizon=self.horizon)
 
     def centre(self) -> Point:
         return jnp.append(self.space.centre(), self.horizon / 2)
@@ -154,6 +157,9 @@ class DiffusionPaths(Domain):
         farthest = max(self.passing_time, self.horizon - self.passing_time)
         widest = (2.0 * self.diffusivity * farthest) ** 0.5
         return Region(norm=(0.0, widest * normal_norms(self.dimension)[1]), horizon=self.horizon)
+
+    def region_under(self, spread: float, norm_spread: float) -> Region:
+        return dataclasses.replace(usual_norms(self.dimension, spread, norm_spread), horizon=self.horizon)
 
     def centre(self) -> Point:
         return jnp.zeros(self.coordinates).at[-1].set(self.horizon / 2)

@@ -101,9 +101,13 @@ class Evaluation:
 
     @property
     def is_better_than_trivial(self) -> bool:
-        """Or as good as it can be told: within rounding, or within the uncertainty of what it is compared with."""
-        told = max(ROUNDING, self.reference_uncertainty or 0.0)
-        return self.relative_l2 < self.trivial_error or self.relative_l2 <= told
+        """Or as good as it can be told."""
+        return self.relative_l2 < self.trivial_error or self.is_as_good_as_can_be_told
+
+    @property
+    def is_as_good_as_can_be_told(self) -> bool:
+        """Within rounding, or within the uncertainty of what it is compared with."""
+        return self.relative_l2 <= max(ROUNDING, self.reference_uncertainty or 0.0)
 
     def describe(self) -> list[str]:
         """The errors for a reader, each beside what it is measured against."""

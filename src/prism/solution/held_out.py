@@ -49,6 +49,11 @@ class HeldOutResidual:
         return self.trivial_residual
 
     @property
+    def is_as_good_as_can_be_told(self) -> bool:
+        """Not known without the truth."""
+        return False
+
+    @property
     def skill(self) -> None:
         """Not known without the truth."""
         return None
@@ -56,7 +61,7 @@ class HeldOutResidual:
     @property
     def residual(self) -> float:
         """The worst of the equation and its conditions."""
-        return max(self.scaled_residual, *self.misses.values()) if self.misses else self.scaled_residual
+        return float(np.max([self.scaled_residual, *self.misses.values()]))  # one that is not a number stays that
 
     @property
     def is_better_than_trivial(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import FrameType
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from prism.problem.parameters import ParameterSpace
 from prism.problem.regions import Region
 
+WRAPPING = ("prism", "equinox", "jaxtyping")
 SAME = 1e-6
 """Relative to the width of its box, below which two values of a parameter are the same."""
 
@@ -58,9 +60,18 @@ class Limits:
             said.append(f"u is asked for {named}; `trust` tells how far it holds there")
         if self.points_outside(points).any():
             said.append(
-                f"u is asked at points outside those it was trained for ({self.region.describe()}); leave them out"
+                f"u is asked at points beyond the domain, or where its law draws none ({self.region.describe()})"
             )
         return said
+
+
+def asking_level(frame: FrameType) -> int:
+    """The `stacklevel` of a warning given in this frame that names the line of the user's program: the first one outside
+    of PRISM and of what wraps its methods."""
+    level = 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in WRAPPING:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def is_traced(*values: object) -> bool:

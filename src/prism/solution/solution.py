@@ -1,6 +1,7 @@
 """The trained artifact: u(x; μ) for any point and any parameter of the family."""
 
 import functools
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from prism.solution.evaluation import Evaluation, evaluate
 from prism.solution.export import export
 from prism.solution.history import UNKNOWN, History, Training
 from prism.solution.known_evaluation import evaluate_known
-from prism.solution.limits import Limits, as_rows, is_traced
+from prism.solution.limits import Limits, as_rows, asking_level, is_traced
 from prism.solution.plotting import Plots
 from prism.solution.trust import Calibration, Trust, calibrate, judge
 from prism.solution.tuning import DEFAULT_TUNABLES, fine_tune
@@ -65,7 +66,7 @@ class Solution(eqx.Module):
         if complaints and self.strict:
             raise InputError(f"{'; '.join(complaints)}. Refused by inside_only(); without it, this is a warning")
         for complaint in complaints:
-            warnings.warn(complaint, BeyondTraining, stacklevel=3)
+            warnings.warn(complaint, BeyondTraining, stacklevel=asking_level(sys._getframe()))
         return prediction.at_points(function, self.model, self.family, points, mu)
 
     @property
@@ -143,7 +144,7 @@ class Solution(eqx.Module):
         mu = self.family.parameters.array(**parameters)
         tuned = fine_tune(self.model, self.family, mu, DEFAULT_TUNABLES if parts is None else parts, seconds, seed)
         if not tuned.gained:
-            warnings.warn(tuned.advice, NotImproved, stacklevel=2)
+            warnings.warn(tuned.advice, NotImproved, stacklevel=asking_level(sys._getframe()))
         return Solution(tuned.model, self.family, tuned_at=mu, strict=self.strict)
 
     def save(self, path: str | Path, problem: Mapping[str, object] | None = None) -> None:

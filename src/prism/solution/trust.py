@@ -66,7 +66,7 @@ class Calibration:
 
     def quantile(self, scaled: float) -> float:
         """The share of the trained space whose residual is smaller."""
-        return float(np.mean(np.asarray(self.residuals) < scaled))
+        return float(np.mean(~(np.asarray(self.residuals) >= scaled)))  # one that is not a number is larger than all
 
     def estimate(self, scaled: float, beyond: Sides) -> Estimate:
         """The error that a residual means at a μ beyond the sides of the box by these widths."""

@@ -70,15 +70,15 @@ def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interrupti
     measuring = Occasionally(2.0, first_after=0.0)
     saving = Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
     shown, progress, history = None, None, list(run.history)
-    for progress in train(run.prepared.program, run.state, budget, run.spent.seconds, _restorer(run)):
+    before = run.spent.seconds, run.spent.seconds_per_step or None
+    for progress in train(run.prepared.program, run.state, budget, before[0], _restorer(run), before[1]):
         error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
         history.append(_recorded(run, progress, error))
         if saving.due():
             saving.perform(lambda p=progress: run.save(p))
         shown = shown if error is None else error.relative_l2
         bar.show(progress, shown)
-        ends = [callback(history[-1]) is True for callback in run.callbacks]
-        if asked.signal is not None or any(ends):
+        if _wants_to_end(run, progress, history[-1]) or asked.signal is not None:
             break
     if progress is not None:
         error = _quick_error(run, progress.state)
@@ -89,6 +89,15 @@ def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interrupti
         bar.show(progress, None if error is None else error.relative_l2)
         run.save(progress)
     return progress, tuple(history)
+
+
+def _wants_to_end(run: RunUnderWay, progress: Progress, record: TrainingRecord) -> bool:
+    """Whether a callback does; where one fails, the state is saved before the error goes on."""
+    try:
+        return any([callback(record) is True for callback in run.callbacks])
+    except Exception:
+        run.save(progress)
+        raise
 
 
 def _restorer(run: RunUnderWay) -> Callable[[TrainingState], TrainingState]:

@@ -1,10 +1,11 @@
 """What a finished run leaves in its directory, and what is left to do of one that is resumed."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism.errors import InputError
+from prism.errors import InputError, NotSolved
 from prism.files.storage import MANIFEST
 from prism.reporting.plots import save_plots
 from prism.reporting.records import RunDirectory
@@ -57,6 +58,12 @@ class Standing:
             f"the budget is spent: {self.step:,} steps and {self.spent.seconds / 60.0:.2g} minutes were trained, "
             f"and the total asked for is {budget.describe()}"
         )
+
+
+def warn_of(report: Mapping[str, Any], stacklevel: int) -> None:
+    """The doubts of a finished run, said again."""
+    for doubt in report.get("doubts", []):
+        warnings.warn(str(doubt), NotSolved, stacklevel=stacklevel + 1)
 
 
 def finished_report(directory: RunDirectory, step: int) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
+import contextlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -122,10 +123,11 @@ def execute(
     with Interruptions() as asked:
         with Preparation("compiling", show) as clock:
             run = _prepare(family, settings, record, spent, callbacks, clock)
-        with ProgressBar(budget, show) as bar:
+        with contextlib.ExitStack() as stack:
+            for callback in callbacks:
+                stack.callback(callback.close)
+            bar = stack.enter_context(ProgressBar(budget, show))
             progress, history = follow(run, budget, bar, asked)
-        for callback in callbacks:
-            callback.close()
     outcome = _outcome(run, progress, history, asked.signal)
     return outcome if asked.signal is not None or not judge else judged(outcome, settings.seed)
 

@@ -1,6 +1,7 @@
 """`prism.solve`: from a family to a Solution in one call, with or without a directory that keeps the run."""
 
 import contextlib
+import math
 import signal
 import sys
 import warnings
@@ -26,7 +27,7 @@ from prism.solution.solution import Solution, load
 from prism.solving.callbacks import Callback, Function, callbacks_of
 from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
-from prism.solving.results import Standing, finish, finished_report
+from prism.solving.results import Standing, finish, finished_report, warn_of
 from prism.solving.runs import Outcome, Record, execute
 from prism.solving.settings import Settings
 from prism.solving.symmetry import with_norms
@@ -75,8 +76,13 @@ def solve(
     """
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
+    callbacks = callbacks_of(callback)
     if more_minutes is not None and (resume is None or steps is not None or minutes is not None):
         raise InputError("more_minutes adds to a run that is resumed; give resume, and neither steps nor minutes")
+    if more_minutes is not None and not 0.0 < more_minutes < math.inf:
+        raise InputError(f"more_minutes={more_minutes:g} adds nothing; give a positive number")
+    if resume is not None and force:
+        raise InputError("resume and force exclude each other: go on with a run, or replace it with out and force")
     settings = Settings.choose(
         family,
         estimator=estimator,
@@ -97,10 +103,12 @@ def solve(
         else:
             task = _resumed_task(given, directory, steps, minutes, more_minutes, tell)
             standing = Standing.of(directory)
-            if standing.has_spent(task.budget) and finished_report(directory, standing.step) is not None:
+            report = finished_report(directory, standing.step)
+            if standing.has_spent(task.budget) and report is not None:
                 tell(f"{standing.describe(task.budget)}; the run's solution is loaded")
+                warn_of(report, stacklevel=2)
                 return load(directory.path, family)
-        return _solved(task, directory, resume is not None, callbacks_of(callback), progress, tell)
+        return _solved(task, directory, resume is not None, callbacks, progress, tell)
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,8 @@ def _resumed_task(
         if not isinstance(kept, dict) or kept.get(name) != value:
             was = kept.get(name) if isinstance(kept, dict) else None
             raise InputError(f"{name} is {value} here and {was} in the run; give what it was begun with")
-    if given.keep_architecture and describe_architecture(settings.architecture) != config["architecture"]:
+    kept = describe_architecture(build_architecture(config["architecture"]))
+    if given.keep_architecture and describe_architecture(settings.architecture) != kept:
         raise InputError("the architecture is not that of the run; leave it out to take the run's own")
     if more_minutes is not None:
         return Task(family, settings, Standing.of(directory).total(None, more_minutes))

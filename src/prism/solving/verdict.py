@@ -47,13 +47,13 @@ def _above_trivial(judged: Evaluation | HeldOutResidual) -> str | None:
 
 
 def _ignores_parameter(judged: Evaluation | HeldOutResidual) -> str | None:
-    if judged.skill is None or judged.skill < 1.0:
+    if judged.skill is None or judged.skill < 1.0 or judged.is_as_good_as_can_be_told:
         return None
     return f"no better than the best answer that ignores the parameters (skill {judged.skill:.2g}): train longer"
 
 
 def _meaningless(judged: Evaluation | HeldOutResidual) -> str | None:
-    if judged.residual is None or judged.residual <= MEANINGLESS:
+    if judged.residual is None or judged.residual <= MEANINGLESS:  # one that is not a number is neither
         return None
     return (
         f"the residual is still {100 * judged.residual:.2g} % of that of predicting nothing, which says little about "

@@ -72,13 +72,14 @@ class Checkpoints:
         return None
 
     def newest_record(self) -> tuple[int, dict[str, Any]] | None:
-        """Step and record of the newest checkpoint, without its state; None where there is none or it is damaged."""
-        for path in self._newest_first()[:1]:
+        """Step and record of the newest checkpoint whose record can be read, without its state; None without one."""
+        for path in self._newest_first():
             try:
                 record = json.loads((path / RECORD_FILE).read_bytes())
             except (OSError, ValueError):
-                return None
-            return (_step(path), record) if isinstance(record, dict) else None
+                continue
+            if isinstance(record, dict):
+                return _step(path), record
         return None
 
     def discard_after(self, step: int) -> None:

@@ -76,12 +76,14 @@ def train(
     budget: Budget,
     seconds: float,
     restore: Callable[[TrainingState], TrainingState],
+    per_step: float | None = None,
 ) -> Iterator[Progress]:
     """Train until the budget is spent.
 
-    `seconds` of it are spent already; `restore` gives the last good state of a failing run.
+    `seconds` of it are spent already; `restore` gives the last good state of a failing run; `per_step` is what a step
+    took before, of a run that goes on.
     """
-    step, per_step, rescues = int(state.step), None, 0
+    step, rescues = int(state.step), 0
     while (count := _chunk(budget, step, seconds, per_step)) > 0:
         begun = time.perf_counter()
         state, loss = program(state, count, _horizon(budget, step, seconds, per_step))
