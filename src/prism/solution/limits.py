@@ -66,8 +66,8 @@ class Limits:
 
 
 def asking_level(frame: FrameType) -> int:
-    """The `stacklevel` of a warning given in this frame that names the line of the user's program: the first one outside
-    of PRISM and of what wraps its methods."""
+    """The `stacklevel` of a warning given in this frame that names the line of the user's program: the first frame
+    outside of PRISM and of what wraps its methods."""
     level = 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in WRAPPING:
         frame, level = frame.f_back, level + 1
