@@ -31,9 +31,8 @@ DIMENSION, IN_BETA_OR_TIME = 100, 10
 SEEDS = (0, 1)
 STEPS, FULL_STEPS = 100, 800
 """Of one training."""
-STEP_SECONDS = {"sine-gordon": 0.2, "sine-gordon-beta": 0.06, "reaction-diffusion": 0.15}
-BESIDE, ASKING_SECONDS = 15.0, 10.0
-"""About what a step of each problem takes, what is compiled and measured beside it, and the questions."""
+SECONDS, BESIDE = {"sine-gordon": (0.16, 8.0), "sine-gordon-beta": (0.09, 3.0), "reaction-diffusion": (0.03, 3.5)}, 8.0
+"""About what a step of each problem takes and its questions, and what is compiled and measured beside the steps."""
 QUERIES, POINTS = 200, 1_000
 """Parameters asked at in each region, and points of the true error there."""
 REGIONS = {"inside": (0.0, 0.0), "near": (0.0, 0.5), "far": (0.5, 1.0)}
@@ -51,7 +50,7 @@ def problems(seed: int) -> dict[str, Family]:
 
 def plan(full: bool) -> list[float]:
     steps = FULL_STEPS if full else STEPS
-    pieces = [[BESIDE + steps * seconds, ASKING_SECONDS] for seconds in STEP_SECONDS.values()]
+    pieces = [[BESIDE + steps * step, asking] for step, asking in SECONDS.values()]
     return len(SEEDS) * [seconds for piece in pieces for seconds in piece]
 
 
