@@ -11,7 +11,7 @@ from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import say
 from prism.errors import InputError
 from prism.solving.results import Standing
-from prism.solving.solve import MADE_BY
+from prism.solving.tasks import MADE_BY
 
 SINCE_OWN_FAMILIES: tuple[str, ...] = ("family_sha256", "equation")
 More = tuple[int | None, float | None]
