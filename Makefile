@@ -25,10 +25,10 @@ demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
 test: lint docs
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: $(INSTALLED)
-	@$(BIN)/python -m pytest -n 2 -m slow
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check .

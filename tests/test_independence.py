@@ -51,6 +51,7 @@ from prism.studies import estimators, inversion, trust, variance
 from prism.training.natural.linear_rows import linear_rows
 
 SOURCE = Path(prism.__file__).parent
+pytestmark = pytest.mark.xdist_group("independence")  # the last test runs again what another process ran
 KEY = root(7)
 
 

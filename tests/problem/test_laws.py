@@ -239,6 +239,7 @@ class Growing(prism.Family):
         return mu.mu1 * jnp.sum(x * x)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::prism.NotSolved", "ignore::prism.BeyondTraining")  # a few steps
 def test_a_family_is_solved_and_stored_under_another_law(tmp_path):
     law = Mixture([UniformInVolume(), Near(jnp.zeros((2, 3)), 0.1)], [1, 1])
