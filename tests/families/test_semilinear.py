@@ -80,6 +80,7 @@ def test_a_radial_reference_solves(kind, mu, dimension):
     assert abs(residual) < 0.02 * abs(alone)
 
 
+@pytest.mark.slow
 def test_a_reference_on_the_line_solves_allen_cahn():
     """One dimension, where the maximum is x itself."""
     family, mu = AllenCahnTime.create(1, KEY), [1.1, 0.9]

@@ -35,6 +35,7 @@ def run(*arguments: str, **environment: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_a_second_process_finds_what_the_first_compiled_even_after_damage(tmp_path):
     cache = str(tmp_path / "cache")
     first = run(PRISM_CACHE_DIR=cache)

@@ -165,6 +165,7 @@ def test_units_follow_the_law_of_training(domain, law, spread, norm_spread):
     assert abs(redrawn.norm_spread / norm_spread - 1.0) < 4 * 0.05
 
 
+@pytest.mark.slow
 def test_units_are_those_of_single_precision_everywhere():
     """A solution that was stored in one precision finds its units in another."""
     law = lambda: Mixture([OwnLaw(), Near(np.full(4, 0.1), 0.2)], [0.5, 0.5])
@@ -174,6 +175,7 @@ def test_units_are_those_of_single_precision_everywhere():
     assert float(jax.jit(lambda: jnp.asarray(Ball(4).drawn_by(law()).spread))()) == single[0]
 
 
+@pytest.mark.slow
 def test_points_wander_by_the_own_law_alone():
     """E |x|²/d = 1 + 2κ(T − t) E[part³] for OwnLaw, with E[T − t] = 1/2 and E[part³] = 1/4: 1.5 where
     κ = 2; 1 for other laws, and the mean of both for half of each."""
@@ -252,6 +254,7 @@ def test_a_family_is_solved_and_stored_under_another_law(tmp_path):
     assert np.all(np.asarray(again(jnp.ones((2, 3)), mu1=1.0)) == np.asarray(solution(jnp.ones((2, 3)), mu1=1.0)))
 
 
+@pytest.mark.slow
 def test_errors_are_measured_where_the_law_draws():
     """A catalogued family, whose domain is a field of its own type; the law of training is left as it is."""
     family = SineGordon.create(4, KEY)

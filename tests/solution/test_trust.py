@@ -147,6 +147,7 @@ def test_a_calibration_is_fitted_to_the_errors_of_each_ring(solution, calibratio
     close(found.fit.slopes, expected.fit.slopes, 1e-6)
 
 
+@pytest.mark.slow
 def test_only_parameters_with_a_finite_solution_are_drawn():
     """Below 0, half a width under the box, the family has none."""
     family = OnOneSide(prism.Ball(3))

@@ -212,6 +212,7 @@ def test_a_residual_that_is_no_number_is_never_taken(monkeypatch):
     assert choose_lift(family, Settings.choose(family), lifts, 1.0).best.name == "b"
 
 
+@pytest.mark.slow
 def test_a_short_trial_for_real():
     family = SineGordon.create(6, KEY, pairs="none")
     choice = choose_lift(family, Settings.choose(family), {"norm": parts_of(Norm())}, 0.3)

@@ -52,6 +52,7 @@ def test_a_constant_follows_the_ordinary_differential_equation(solver):
     assert abs(result.value - exact) < T * longest_step / 2 * most_bend + 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", TWO_STEPS)
 def test_the_key_decides_and_serves_no_two_draws(solver):
     problem = SemilinearProblem(3, T, quadratic, allen_cahn)
