@@ -91,7 +91,9 @@ def slice_figure(
             image = panel.pcolormesh(*ticks, values.T, shading="auto", cmap=colours, vmin=limits[0], vmax=limits[1])
             panel.set(title=f"{title}, {at}", xlabel=across.label, ylabel=up.label, box_aspect=1)
             figure.colorbar(image, ax=panel, shrink=0.85)
-    figure.suptitle(f"{type(family).__name__}, {family.domain.dimension:,} dimensions; other coordinates at the centre")
+    separator = "; " if columns > 1 else "\n"  # one panel is too narrow for both in a line
+    what = f"{type(family).__name__}, {family.domain.dimension:,} dimensions"
+    figure.suptitle(f"{what}{separator}other coordinates at the centre")
     return figure
 
 
