@@ -4,6 +4,8 @@ Each message says what is wrong and, where there is one, the fix. Any other exce
 A warning that should stop a program: `warnings.simplefilter("error", prism.BeyondTraining)`.
 """
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -39,18 +41,38 @@ class UnusableOutput(InputError):
         super().__init__(f"{complaint}; {'replace it with force=True, or ' if replaceable else ''}choose another place")
 
 
-class TooLarge(InputError):
-    """A batch of `points` needs `needed` GiB where `usable` may be used.
+@dataclass(frozen=True)
+class Proposal:
+    """A setting that fits: its name and its value, as an option takes it, and the `argument` that a program in Python
+    gives for it. Two settings may be of one argument."""
 
-    `fitting` points would fit, None where not even one does; `complaint` says what is wrong, without the remedy.
+    name: str
+    value: object
+    argument: str
+
+
+class TooLarge(InputError):
+    """What was asked for needs more memory than there is.
+
+    `complaint` says what is wrong, without the remedy; `proposals` are settings that fit, by the name of each.
     """
 
-    def __init__(self, points: int, needed: float, usable: float, fitting: int | None):
-        self.points, self.needed, self.usable, self.fitting = points, needed, usable, fitting
-        batch = "one point alone" if fitting is None else f"a batch of {points} points"
-        self.complaint = f"{batch} needs {needed:.1f} GiB and {usable:.1f} GiB may be used"
-        remedy = "take a lower dimension, a narrower lift or fewer directions"
-        super().__init__(f"{self.complaint}; {remedy if fitting is None else f'points={fitting} fits'}")
+    def __init__(self, complaint: str, proposals: Iterable[Proposal]):
+        fitting = tuple(proposals)
+        self.complaint, self.proposals = complaint, {one.name: one.value for one in fitting}
+        super().__init__(f"{complaint}; {_remedy(one.argument for one in fitting)}")
+
+    def remedy(self, written: Callable[[str, object], str]) -> str:
+        """What to do, each setting as it is `written`."""
+        return _remedy(written(name, value) for name, value in self.proposals.items())
+
+
+def _remedy(settings: Iterable[str]) -> str:
+    """What to do, by settings that fit, each said once."""
+    said = list(dict.fromkeys(settings))
+    if not said:
+        return "take a lower dimension and a smaller network"
+    return f"{' and '.join(said)} {'fits' if len(said) == 1 else 'fit'}"
 
 
 class PrismWarning(UserWarning):

@@ -1,5 +1,9 @@
 """Arrays come back bit for bit, and only into what they were stored from."""
 
+import contextlib
+import json
+import struct
+
 import equinox as eqx
 import hypothesis
 import hypothesis.extra.numpy as arrays_of
@@ -106,3 +110,61 @@ def test_other_dtypes_are_refused_before_anything_is_written(leaf):
 def test_content_that_is_not_safetensors_is_detected(content):
     with pytest.raises(CorruptedFile, match="safetensors"):
         arrays.unpack_arrays({"a": np.zeros(2)}, content)
+
+
+def forged(entry: dict, data: bytes = bytes(16)) -> bytes:
+    """safetensors with a header that says anything."""
+    header = json.dumps({"['a']": entry}).encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+FORGED = {
+    "an unknown type": forged({"dtype": "X9", "shape": [2], "data_offsets": [0, 16]}),
+    "a type without NumPy": forged({"dtype": "BF16", "shape": [8], "data_offsets": [0, 16]}),
+    "eight bits": forged({"dtype": "F8_E4M3", "shape": [16], "data_offsets": [0, 16]}),
+    "another type": forged({"dtype": "I64", "shape": [2], "data_offsets": [0, 16]}),
+    "another shape": forged({"dtype": "F64", "shape": [1, 2], "data_offsets": [0, 16]}),
+    "a huge shape": forged({"dtype": "F64", "shape": [2**62, 2**62], "data_offsets": [0, 16]}),
+    "a negative shape": forged({"dtype": "F64", "shape": [-2], "data_offsets": [0, 16]}),
+    "offsets beyond the end": forged({"dtype": "F64", "shape": [2], "data_offsets": [0, 10**18]}),
+    "offsets the wrong way": forged({"dtype": "F64", "shape": [2], "data_offsets": [16, 0]}),
+    "a shape of many digits": forged({"dtype": "F64", "shape": [10**400], "data_offsets": [0, 16]}),
+    "no shape": forged({"dtype": "F64"}),
+    "a huge header": struct.pack("<Q", 2**63) + b"{}",
+    "a nested header": struct.pack("<Q", 100_000) + b"[" * 100_000,
+    "a list": struct.pack("<Q", 2) + b"[]",
+    "not text": struct.pack("<Q", 4) + b"\xff\xfe\x00\x01",
+}
+
+
+@pytest.mark.parametrize("content", FORGED.values(), ids=FORGED)
+def test_forged_arrays_are_refused_in_one_line(content):
+    with pytest.raises((CorruptedFile, InputError)) as caught:
+        arrays.unpack_arrays({"a": np.zeros(2)}, content)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 300
+
+
+@hypothesis.settings(max_examples=100)
+@hypothesis.given(strategies.integers(0, 200), strategies.integers(0, 255))
+def test_no_changed_byte_of_the_header_escapes(place, byte):
+    content = bytearray(arrays.pack_arrays({"a": np.zeros(2), "b": np.ones((2, 3), np.float32)}))
+    content[min(place, len(content) - 1)] = byte
+    with contextlib.suppress(CorruptedFile, InputError):
+        arrays.unpack_arrays({"a": np.zeros(2), "b": np.ones((2, 3), np.float32)}, bytes(content))
+
+
+def test_an_array_of_numpy_comes_back_as_the_programs_see_it():
+    """In single precision jax takes NumPy's float64 for float32: stored before or after that, it can be read."""
+    template = {"a": np.asarray([0.1, 0.2]), "count": np.asarray([3, 4]), "one": np.float64(0.3)}
+    with jax.enable_x64(False):
+        for stored in (template, jax.tree.map(jnp.asarray, template)):
+            found = arrays.unpack_arrays(template, arrays.pack_arrays(stored))
+            assert jax.tree.map(lambda leaf: leaf.dtype.name, found) == {
+                "a": "float32",
+                "count": "int32",
+                "one": "float32",
+            }
+            assert np.array_equal(found["a"], np.asarray([0.1, 0.2], np.float32))
+        with pytest.raises(InputError, match=r"dtype float64; the template has float32"):
+            arrays.unpack_arrays({"a": jnp.zeros(2)}, arrays.pack_arrays({"a": np.zeros(2)}))

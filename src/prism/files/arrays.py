@@ -10,6 +10,7 @@ import safetensors
 import safetensors.numpy
 
 from prism.errors import CorruptedFile, InputError
+from prism.files.reading import quoted
 
 Tree = TypeVar("Tree")
 
@@ -25,15 +26,16 @@ def pack_arrays(tree: Any) -> bytes:
 
 
 def unpack_arrays(template: Tree, content: bytes) -> Tree:
-    """The template with its array leaves replaced by the stored ones, as jax arrays of the stored dtype.
+    """The template with its array leaves replaced by the stored ones, as jax arrays.
 
-    Leaves of the template may be `jax.ShapeDtypeStruct`. A stored float64 stays float64 even where jax would
-    turn new arrays into float32.
+    Leaves of the template may be `jax.ShapeDtypeStruct`. Where jax works in single precision, a NumPy array of float64
+    is stored as such or, once a program was run with it, as float32: either is what such a leaf of the template asks
+    for, and becomes float32.
     """
     try:
         stored = safetensors.numpy.load(content)
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise CorruptedFile(f"the stored arrays cannot be read as safetensors ({error})") from error
+    except (safetensors.SafetensorError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise CorruptedFile(f"the stored arrays cannot be read as safetensors ({quoted(error)})") from error
     expected = dict(_array_leaves(template))
     for name, leaf in expected.items():
         _check_stored(name, leaf, stored)
@@ -44,8 +46,7 @@ def unpack_arrays(template: Tree, content: bytes) -> Tree:
         name = jax.tree_util.keystr(path)
         return jnp.asarray(stored.pop(name)) if name in expected else leaf  # pop: let the host copy go
 
-    with jax.enable_x64(True):
-        return jax.tree_util.tree_map_with_path(restored, template)
+    return jax.tree_util.tree_map_with_path(restored, template)
 
 
 def _array_leaves(tree: Any) -> list[tuple[str, Any]]:
@@ -67,9 +68,8 @@ def _check_stored(name: str, leaf: Any, stored: Mapping[str, np.ndarray]) -> Non
     """Refuse stored arrays that are not what the template's leaf asks for."""
     if name not in stored:
         raise InputError(f"array {name!r} of the template is not stored")
-    for quality, found, wanted in (
-        ("shape", stored[name].shape, tuple(leaf.shape)),
-        ("dtype", stored[name].dtype.name, leaf.dtype.name),
-    ):
-        if found != wanted:
-            raise InputError(f"array {name!r} is stored with {quality} {found}; the template has {wanted}")
+    found, dtype = stored[name], leaf.dtype.name
+    if found.shape != tuple(leaf.shape):
+        raise InputError(f"array {name!r} is stored with shape {found.shape}; the template has {tuple(leaf.shape)}")
+    if found.dtype.name not in (dtype, jax.dtypes.canonicalize_dtype(leaf.dtype).name):
+        raise InputError(f"array {name!r} is stored with dtype {found.dtype.name}; the template has {dtype}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from prism.errors import UnusableOutput
 from prism.files.storage import LOCK
+from prism.files.unfinished import unfinished
 
 try:
     import fcntl
@@ -26,11 +27,16 @@ def locked(directory: Path) -> Iterator[None]:
     path = directory / LOCK
     descriptor = _acquire(path)
     _held.add(descriptor)
-    try:
-        yield
-    finally:
+
+    def remove() -> None:
         if _is_at(descriptor, path) and os.fstat(descriptor).st_size == 0:
             path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that it is gone, and tries anew
+
+    try:
+        with unfinished(remove):
+            yield
+    finally:
+        remove()
         _held.discard(descriptor)
         os.close(descriptor)
 

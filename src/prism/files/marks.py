@@ -7,7 +7,6 @@ those are is said by a `Layout` in the program, not by the mark: no file on the 
 """
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism.errors import UnusableOutput
+from prism.files.encoding import json_text
+from prism.files.reading import Unreadable, read_json
 from prism.files.storage import LOCK, final_name, write_file
 
 MARK = ".prism.json"
@@ -22,14 +23,22 @@ IDENTITY = "prism-pde output 6f0e3a52-9c1d-4e0b-8a57-2d1f7c94b6e8"
 FORMAT = 1
 
 
+@dataclass(frozen=True)
+class Mark:
+    """.prism.json"""
+
+    written_by: str
+    format: int
+    kind: str
+
+
 def read_mark(directory: Path) -> str | None:
     """The kind of result that PRISM wrote into a directory; None without a mark, or with one of another form."""
     try:
-        content = json.loads((directory / MARK).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        mark = read_json(directory / MARK, Mark)
+    except Unreadable:
         return None
-    ours = isinstance(content, dict) and content.get("written_by") == IDENTITY and content.get("format") == FORMAT
-    return content["kind"] if ours and isinstance(content.get("kind"), str) else None
+    return mark.kind if mark.written_by == IDENTITY and mark.format == FORMAT else None
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ class Layout:
         """Write the mark, whole or not at all, where it is missing."""
         if not self.holds(directory):
             content = {"written_by": IDENTITY, "format": FORMAT, "kind": self.kind}
-            write_file(directory / MARK, (json.dumps(content, indent=2) + "\n").encode())
+            write_file(directory / MARK, (json_text(content, indent=2) + "\n").encode())
 
     def own_files(self, directory: Path) -> Iterator[Path]:
         """The files of the result, with what interrupted writes of them left; links are not followed."""

@@ -10,15 +10,9 @@ from pathlib import Path
 from prism.errors import UnusableOutput
 from prism.files.locks import locked
 from prism.files.marks import Layout
+from prism.files.reading import KINDS
 from prism.files.storage import temporary_sibling, write_file
-
-KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+from prism.files.unfinished import unfinished
 
 
 @contextlib.contextmanager
@@ -111,6 +105,7 @@ def _make(directory: Path, stack: contextlib.ExitStack) -> None:
     missing = [place for place in (directory, *directory.absolute().parents) if not os.path.lexists(place)]
     for place in reversed(missing):
         with contextlib.suppress(FileExistsError):  # made by another process just now
+            stack.enter_context(unfinished(lambda place=place: _remove_empty(place)))
             place.mkdir()
             stack.callback(_remove_empty, place)
 

@@ -7,18 +7,21 @@ the old content or the new.
 One process at a time writes to a parent directory.
 """
 
+import contextlib
 import errno
 import hashlib
-import json
 import os
 import re
 import shutil
 import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from prism.errors import CorruptedFile, InputError
+from prism.files.encoding import json_text
+from prism.files.reading import LARGEST_JSON, Unreadable, blaming, parse_json, read_bytes
+from prism.files.unfinished import finishing, unfinished
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -29,6 +32,22 @@ REPLACED = ".replaced-"
 TEMPORARY = re.compile(rf"{re.escape(INCOMPLETE)}(?P<name>.+)-[0-9a-f]{{12}}")
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What the manifest says of a file."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """manifest.json"""
+
+    format: int
+    files: dict[str, Entry]
+
+
 def write_file(path: Path, content: bytes, replace: bool = True) -> None:
     """Write one file; a reader sees the old content or the new, never a part.
 
@@ -36,13 +55,16 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_sibling(path)
-    try:
+    with unfinished(lambda: temporary.unlink(missing_ok=True)):
         _write_and_flush(temporary, content)
         os.replace(temporary, path) if replace else _place_new(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     _flush_directory(path.parent)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a record of what happens; one that a crash cuts off is left to its reader."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
 
 
 def _place_new(temporary: Path, path: Path) -> None:
@@ -69,39 +91,62 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
     _restore_replaced(path)
     _refuse_foreign_content(path, files)
     temporary = temporary_sibling(path)
-    temporary.mkdir()
-    try:
-        for name, content in files.items():
-            _write_and_flush(temporary / name, content)
-        _write_and_flush(temporary / MANIFEST, _manifest(files))
-        _flush_directory(temporary)
-        if path.exists():
-            os.rename(path, _replaced(path))
-        os.rename(temporary, path)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+    def undo() -> None:
+        with contextlib.suppress(FileNotFoundError):  # it was never made, or has its name
+            remove_directory(temporary)
         _restore_replaced(path)
-        raise
-    _flush_directory(path.parent)
-    if _replaced(path).exists():
-        remove_directory(_replaced(path))
+
+    with unfinished(undo):
+        _fill(temporary, files)
+        with finishing():
+            if path.exists():
+                os.rename(path, _replaced(path))
+            os.rename(temporary, path)
+        _flush_directory(path.parent)
+        if _replaced(path).exists():
+            remove_directory(_replaced(path))
+
+
+def _fill(directory: Path, files: Mapping[str, bytes]) -> None:
+    """A new directory of files with their manifest, all of it on the disk."""
+    directory.mkdir()
+    for name, content in files.items():
+        _write_and_flush(directory / name, content)
+    _write_and_flush(directory / MANIFEST, _manifest(files))
+    _flush_directory(directory)
 
 
 def read_directory(path: Path) -> dict[str, bytes]:
     """Read every file of a stored directory, each checked against the manifest."""
-    if not path.exists() and _replaced(path).exists():
-        path = _replaced(path)  # the writer stopped between its two renames: the old content is whole
+    path = _whole(path)
     if not path.is_dir():
         raise InputError(f"there is no directory {path}")
-    files: dict[str, bytes] = {}
-    for name, expected in _read_manifest(path).items():
-        content = _read(path / name)
-        if len(content) != expected["bytes"]:
-            raise CorruptedFile(f"{path / name} has {len(content)} bytes, not {expected['bytes']}")
-        if hashlib.sha256(content).hexdigest() != expected["sha256"]:
-            raise CorruptedFile(f"{path / name} is not what was written (its SHA-256 differs)")
-        files[name] = content
-    return files
+    return {name: _read_checked(path / name, entry) for name, entry in _read_manifest(path).items()}
+
+
+def read_stored(path: Path, name: str) -> bytes:
+    """One file of a stored directory, checked against the manifest."""
+    path = _whole(path)
+    entries = _read_manifest(path)
+    if name not in entries:
+        raise CorruptedFile(f"{path / MANIFEST} does not list {name}")
+    return _read_checked(path / name, entries[name])
+
+
+def _whole(path: Path) -> Path:
+    """Where a directory is: set aside, where its writer stopped between two renames."""
+    return _replaced(path) if not path.exists() and _replaced(path).exists() else path
+
+
+def _read_checked(path: Path, expected: Entry) -> bytes:
+    with blaming(path, CorruptedFile):
+        content = read_bytes(path)
+    if len(content) != expected.bytes:
+        raise CorruptedFile(f"{path} has {len(content)} bytes, not {expected.bytes}")
+    if hashlib.sha256(content).hexdigest() != expected.sha256:
+        raise CorruptedFile(f"{path} is not what was written (its SHA-256 differs)")
+    return content
 
 
 def stored_names(path: Path, expected: Iterable[str]) -> set[str]:
@@ -109,8 +154,15 @@ def stored_names(path: Path, expected: Iterable[str]) -> set[str]:
     try:
         return {MANIFEST, *_read_manifest(path)}
     except CorruptedFile:
-        manifest = path / MANIFEST
-        return {MANIFEST, *expected} if manifest.is_file() and b"sha256" in manifest.read_bytes() else set()
+        return {MANIFEST, *expected} if b"sha256" in _damaged_manifest(path) else set()
+
+
+def _damaged_manifest(directory: Path) -> bytes:
+    """What is left of it."""
+    try:
+        return read_bytes(directory / MANIFEST, LARGEST_JSON)
+    except Unreadable:
+        return b""
 
 
 def list_directories(parent: Path) -> list[Path]:
@@ -124,8 +176,9 @@ def list_directories(parent: Path) -> list[Path]:
 def remove_directory(path: Path) -> None:
     """Delete a stored directory; an interruption leaves an incomplete one, never a damaged one."""
     doomed = temporary_sibling(path)
-    os.rename(path, doomed)
-    shutil.rmtree(doomed)
+    with unfinished(lambda: shutil.rmtree(doomed, ignore_errors=True)):
+        os.rename(path, doomed)
+        shutil.rmtree(doomed)
 
 
 def remove_incomplete(parent: Path) -> None:
@@ -142,47 +195,24 @@ def _manifest(files: Mapping[str, bytes]) -> bytes:
     entries = {
         name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} for name, content in files.items()
     }
-    return json.dumps({"format": FORMAT, "files": entries}, indent=2).encode() + b"\n"
+    return json_text({"format": FORMAT, "files": entries}, indent=2).encode() + b"\n"
 
 
-def _read_manifest(directory: Path) -> dict[str, dict[str, Any]]:
-    """The manifest's entry of each file, every name and entry checked for its form."""
+def _read_manifest(directory: Path) -> dict[str, Entry]:
+    """The manifest's entry of each file, every name checked for its form."""
     path = directory / MANIFEST
-    try:
-        manifest = json.loads(_read(path), object_pairs_hook=_without_repetition)
-    except (ValueError, RecursionError) as error:
-        raise CorruptedFile(f"{path} is malformed ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    with blaming(path, CorruptedFile):
+        manifest = parse_json(read_bytes(path, LARGEST_JSON), Manifest)
+    if manifest.format != FORMAT:
         raise CorruptedFile(f"{path} is not a manifest of format {FORMAT}")
-    entries = manifest.get("files")
-    if not isinstance(entries, dict):
-        raise CorruptedFile(f"{path} does not list its files")
-    for name, entry in entries.items():
+    for name in manifest.files:
         if not _is_plain_name(name):
             raise CorruptedFile(f"{path} names {name!r}, which is not a plain file name")
-        if not isinstance(entry, dict) or not {"sha256", "bytes"} <= entry.keys():
-            raise CorruptedFile(f"{path} does not give the size and SHA-256 of {name!r}")
-    return entries
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; a damaged name could equal its neighbour's and hide a file."""
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a name is repeated")
-    return dict(pairs)
+    return manifest.files
 
 
 def _is_plain_name(name: str) -> bool:
     return name not in ("", ".") and not any(part in name for part in ("/", "\\", "..", "\0"))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise CorruptedFile(f"{path} is missing") from error
-    except OSError as error:
-        raise CorruptedFile(f"{path} cannot be read ({error.strerror})") from error
 
 
 def _refuse_foreign_content(path: Path, files: Mapping[str, bytes]) -> None:

@@ -1,0 +1,46 @@
+"""What is on the disk only while work goes on: undone also where a process ends without unwinding its stack.
+
+A file under its temporary name, the lock of a directory, a directory that was made for a result. A process that has to
+end at once, in any thread, calls `undo_all_unfinished`: from then on no other thread begins, finishes or undoes such
+work.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+Undo = Callable[[], None]
+PATIENCE = 5.0
+"""Seconds that an end waits for a rename under way."""
+_undoing: list[Undo] = []
+_deciding = threading.RLock()
+"""Held while it is decided whether a piece of work is finished or undone; for ever, once the process ends."""
+
+
+@contextlib.contextmanager
+def unfinished(undo: Undo) -> Iterator[None]:
+    """Within it, `undo` is what an end of the process has to call; it is called where the work inside fails."""
+    with _deciding:
+        _undoing.append(undo)
+    try:
+        yield
+    except BaseException:
+        with _deciding:
+            undo()
+        raise
+    finally:
+        with _deciding:
+            _undoing.remove(undo)
+
+
+def finishing() -> contextlib.AbstractContextManager:
+    """For the last act of a piece of work, in which several steps must not be torn apart by an end of the process."""
+    return _deciding
+
+
+def undo_all_unfinished() -> None:
+    """Undo everything that is unfinished, the newest first; what cannot be removed stays. The process must then end."""
+    _deciding.acquire(timeout=PATIENCE)
+    for undo in reversed(_undoing):
+        with contextlib.suppress(OSError):
+            undo()
