@@ -8,17 +8,22 @@ r in units in which it starts at one, u − g in units of its largest miss.
 import abc
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
+from prism.numerics.arguments import check_function, check_kind, check_whole, real, shown
 from prism.numerics.keys import Purpose, child, children
 from prism.problem.domains import Domain
 from prism.problem.optional import optional, provides
 from prism.problem.parameters import ParameterSpace
+from prism.problem.user_code import real_number
 from prism.shapes import Key, Named, Parameter, Point, Scalar
 
 
@@ -57,7 +62,9 @@ class Condition(eqx.Module):
         return provides(self, "draw_at")
 
     def __check_init__(self):
-        if self.points < 1 or not 0.0 < self.weight < float("inf"):
+        check_whole("the number of points of a condition", self.points, 1)
+        real("the weight of a condition", self.weight)
+        if not 0.0 < self.weight < float("inf"):
             raise InputError(
                 f"a condition with {self.points} points and weight {self.weight:g} asks for nothing; give both positive"
             )
@@ -76,6 +83,10 @@ class Prescribed(Condition):
     weight: float = eqx.field(static=True, default=1.0)
     diffusivity: Scalar | float = 0.0
 
+    def __check_init__(self):
+        check_kind("the domain of a Prescribed condition", self.domain, Domain, "a domain, such as prism.Sphere(10)")
+        check_function("the value of a Prescribed condition", self.value, ("x", "mu"))
+
     def diffused(self, diffusivity: Scalar) -> "Prescribed":
         return dataclasses.replace(self, diffusivity=diffusivity)
 
@@ -85,7 +96,8 @@ class Prescribed(Condition):
 
     def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
         x = self.domain.training_point(key, jnp.asarray(self.diffusivity))
-        return Target(x, mu, jnp.asarray(self.value(x, parameters.named(mu))))
+        value = real_number("the value of a Prescribed condition", self.value(x, parameters.named(mu)), whole=True)
+        return Target(x, mu, value.astype(x.dtype))
 
 
 class Observed(Condition):
@@ -94,12 +106,32 @@ class Observed(Condition):
     Every batch draws `points` of the rows; `weight` multiplies their mean square in the loss.
     """
 
-    at: Float[Array, "n coordinates"]
-    under: Float[Array, "n p"]
-    values: Float[Array, "n"]
+    at: Float[Array, "..."] = eqx.field(converter=lambda given: _numbers("at", given))
+    under: Float[Array, "..."] = eqx.field(converter=lambda given: _numbers("under", given))
+    values: Float[Array, "..."] = eqx.field(converter=lambda given: _numbers("values", given))
     points: int = eqx.field(static=True, default=50)
     weight: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        at, under, values = self.at.shape, self.under.shape, self.values.shape
+        if (len(at), len(under), len(values)) != (2, 2, 1) or not at[0] == under[0] == values[0] or not values[0]:
+            raise InputError(
+                f"Observed with at of shape {at}, under of shape {under} and values of shape {values} does not fit; "
+                "give (number, coordinates), (number, parameters) and (number,)"
+            )
 
     def draw(self, parameters: ParameterSpace, key: Key) -> Target:
         row = jax.random.randint(child(key, Purpose.ROW), (), 0, self.values.shape[0])
         return Target(self.at[row], self.under[row], self.values[row])
+
+
+def _numbers(name: str, given: Any) -> Array:
+    """An array of finite real numbers; inside a trace, whatever stands for it."""
+    try:
+        array = jnp.asarray(given, float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} of Observed is {shown(given)}; give an array of numbers") from error
+    if not isinstance(array, Tracer) and not bool(jnp.all(jnp.isfinite(array))):
+        row = np.argwhere(~np.isfinite(np.asarray(array)))[0][0]
+        raise InputError(f"{name} of Observed is not finite in row {row} (from 0); leave such rows out")
+    return array

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from prism.derivatives.directions import Directions
 from prism.derivatives.taylor import Jet, polynomial_jet
 from prism.errors import InputError
+from prism.numerics.arguments import check_function, check_kind
 from prism.problem.domains import Domain
 from prism.problem.forms import QuadraticForm, squared_norm
 from prism.shapes import Named, Point, Scalar, Vector
@@ -102,6 +103,11 @@ class NormConstraint(Constraint):
     """Whether s is |x|² alone, a number."""
     allow_kinks: bool = eqx.field(static=True, default=False)
 
+    def __check_init__(self):
+        for name, field in (("factor", self.factor), ("offset", self.offset)):
+            if field is not None:
+                check_function(f"the {name} of a constraint", field, ("s", "t", "mu"))
+
     @property
     def radial(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.single
@@ -183,6 +189,11 @@ class HardConstraint(Constraint):
     offset: Field | None = None
     allow_kinks: bool = eqx.field(static=True, default=False)
 
+    def __check_init__(self):
+        for name, field in (("factor", self.factor), ("offset", self.offset)):
+            if field is not None:
+                check_function(f"the {name} of a constraint", field, ("x", "mu"))
+
     def smooth_fields(self) -> Mapping[str, Field]:
         return _checked(self)
 
@@ -227,6 +238,7 @@ def derivative(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scala
 
 def vanishing(domain: Domain) -> Constraint:
     """u = 0 on the boundary of the domain."""
+    check_kind("the domain of vanishing()", domain, Domain, "that of the family, self.domain")
     if domain.ball_radius is not None:
         return VanishingOnSphere(domain.ball_radius)
     raise InputError(

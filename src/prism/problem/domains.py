@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import InputError
+from prism.numerics.arguments import check_positive, check_whole, real
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
 from prism.problem.points import Domain
@@ -20,7 +21,7 @@ class Ball(Domain):
 
     def __check_init__(self):
         check_dimension(self.dimension)
-        check_positive("radius of a ball", self.radius)
+        check_positive("the radius of a ball", self.radius)
 
     @property
     def description(self) -> str:
@@ -68,7 +69,7 @@ class Sphere(Domain):
 
     def __check_init__(self):
         check_dimension(self.dimension)
-        check_positive("radius of a sphere", self.radius)
+        check_positive("the radius of a sphere", self.radius)
 
     @property
     def description(self) -> str:
@@ -106,7 +107,8 @@ class Cube(Domain):
 
     def __check_init__(self):
         check_dimension(self.dimension)
-        check_positive(f"width of the cube [{self.low:g}, {self.high:g}]", self.high - self.low)
+        low, high = (real("a bound of the cube", bound) for bound in (self.low, self.high))
+        check_positive(f"the width of the cube [{low:g}, {high:g}]", high - low)
 
     @property
     def description(self) -> str:
@@ -144,8 +146,8 @@ class WholeSpace(Domain):
 
     def __check_init__(self):
         check_dimension(self.dimension)
-        check_positive("deviation of a WholeSpace", self.deviation)
-        if not 0.0 <= self.inwards <= 1.0:
+        check_positive("the deviation of a WholeSpace", self.deviation)
+        if not 0.0 <= real("the share of points drawn inwards", self.inwards) <= 1.0:
             raise InputError(f"the share of points drawn inwards is {self.inwards:g}; give a number from 0 to 1")
 
     @property
@@ -212,10 +214,4 @@ def unit_vector(key: Key, dimension: int) -> Point:
 
 
 def check_dimension(dimension: int) -> None:
-    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-        raise InputError(f"the dimension is {dimension!r}; give a whole number of 1 or more")
-
-
-def check_positive(name: str, value: float) -> None:
-    if not 0.0 < value < float("inf"):
-        raise InputError(f"the {name} is {value:g}; give a positive finite number")
+    check_whole("the dimension", dimension, 1)

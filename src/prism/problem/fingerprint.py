@@ -19,7 +19,6 @@ from jaxtyping import Array
 
 from prism.derivatives.estimators import Gaussian
 from prism.numerics.keys import Purpose, child, item, root
-from prism.problem.checks import Wave
 from prism.problem.family import Family
 from prism.problem.terms import (
     constrained_value,
@@ -29,6 +28,7 @@ from prism.problem.terms import (
     place_at,
     sample_pair,
 )
+from prism.problem.wave import Wave
 from prism.shapes import Key
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -38,22 +38,33 @@ def fingerprint(family: Family) -> str:
     """JAX's version and precision, which decide how an equation is traced, and a hash of the trace."""
     arrays, static = eqx.partition(family, eqx.is_array)
     traced = jax.make_jaxpr(lambda leaves, key: _equation(eqx.combine(leaves, static), key))(arrays, root(0))
-    digest = hashlib.sha256(ADDRESS.sub("", str(traced.jaxpr)).encode())
-    for constant in _constants(traced):
-        digest.update(np.asarray(constant).tobytes())
+    digest = _digest(traced)
     for declared in (family.domain, family.parameters):
         digest.update(ADDRESS.sub("", eqx.tree_pformat(declared, short_arrays=True)).encode())
     precision = jnp.zeros(()).dtype
     return f"jax-{jax.__version__}-{precision}:{digest.hexdigest()}"
 
 
-def _constants(traced: ClosedJaxpr) -> Iterator[Any]:
+def trace_hash(traced: ClosedJaxpr) -> str:
+    """The same for two traces of one function: of their equations and of the arrays that they close over."""
+    return _digest(traced).hexdigest()
+
+
+def _digest(traced: ClosedJaxpr) -> Any:
+    digest = hashlib.sha256(ADDRESS.sub("", str(traced.jaxpr)).encode())
+    for constant in constants_of(traced):
+        is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
+        digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
+    return digest
+
+
+def constants_of(traced: ClosedJaxpr) -> Iterator[Any]:
     """Arrays that the trace closes over, those of functions compiled inside it too."""
     yield from traced.consts
     for equation in traced.jaxpr.eqns:
         for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr)):
             if isinstance(parameter, ClosedJaxpr):
-                yield from _constants(parameter)
+                yield from constants_of(parameter)
 
 
 def same_equation(one: str | None, other: str | None) -> bool:

@@ -4,9 +4,10 @@ People read and type names (`mu.mu1`); inside, μ is one array in the order of t
 """
 
 import abc
+import keyword
 import math
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -15,8 +16,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
+from prism.numerics.arguments import real, shown
 from prism.numerics.keys import Purpose, child
 from prism.shapes import Key, Named, Parameter
+
+TAKEN = ("self", "seconds", "parts", "seed")
+"""Names that methods of a solution have for themselves: the object, and what `fine_tune` takes beside parameters."""
 
 
 class ParameterSpace(eqx.Module):
@@ -30,6 +35,8 @@ class ParameterSpace(eqx.Module):
     highs: tuple[float, ...] = eqx.field(static=True)
 
     def __check_init__(self):
+        for name in self.names:
+            check_name(name)
         for name, low, high in zip(self.names, self.lows, self.highs, strict=True):
             if not math.isfinite(low) or not math.isfinite(high):
                 raise InputError(f"the bounds of {name} are ({low:g}, {high:g}); give finite numbers")
@@ -39,6 +46,7 @@ class ParameterSpace(eqx.Module):
                 raise InputError(
                     f"the bounds of {name} are ({low:g}, {high:g}); give the lower one first, ({high:g}, {low:g})"
                 )
+            _check_single_precision(name, low, high, self.logarithmic)
 
     @abc.abstractmethod
     def uniform_coordinate(self, mu: Array) -> Array:
@@ -77,14 +85,14 @@ class ParameterSpace(eqx.Module):
     def named(self, mu: Parameter) -> Named:
         return Named({name: mu[index] for index, name in enumerate(self.names)})
 
-    def array(self, **values: float) -> Parameter:
+    def array(self, /, **values: float) -> Parameter:
         """μ from named values; every name exactly once."""
         missing = [name for name in self.names if name not in values]
         unknown = [name for name in values if name not in self.names]
         if missing or unknown:
             wrong = f"no value for {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)}"
             raise InputError(f"{wrong}; the parameters are {', '.join(self.names)}")
-        return jnp.asarray([values[name] for name in self.names], dtype=float)
+        return jnp.asarray([real(name, values[name]) for name in self.names], dtype=float)
 
     def quadrature(self, nodes: int = 36) -> tuple[Float[Array, "nodes p"], Float[Array, "nodes"]]:
         """Nodes and weights of E_μ[·]: a Gauss-Legendre grid of about `nodes` nodes at most; for more parameters than
@@ -98,7 +106,7 @@ class ParameterSpace(eqx.Module):
 class Uniform(ParameterSpace):
     """μ uniform in a box: `Uniform(mu1=(0.5, 1.5), mu2=(0.5, 1.5))`."""
 
-    def __init__(self, **bounds: tuple[float, float]):
+    def __init__(self, /, **bounds: tuple[float, float]):
         self.names, self.lows, self.highs = _sides(bounds)
 
     def uniform_coordinate(self, mu: Array) -> Array:
@@ -113,7 +121,7 @@ class LogUniform(ParameterSpace):
 
     logarithmic: ClassVar[bool] = True
 
-    def __init__(self, **bounds: tuple[float, float]):
+    def __init__(self, /, **bounds: tuple[float, float]):
         self.names, self.lows, self.highs = _sides(bounds)
 
     def __check_init__(self):
@@ -134,9 +142,48 @@ def _sides(
     """Names, lower ends and upper ends."""
     if not bounds:
         raise InputError("a parameter space needs a parameter; name one, such as Uniform(mu1=(0.5, 1.5))")
-    lows = tuple(float(low) for low, _ in bounds.values())
-    highs = tuple(float(high) for _, high in bounds.values())
-    return tuple(bounds), lows, highs
+    pairs = [_pair(name, given) for name, given in bounds.items()]
+    return tuple(bounds), tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
+
+
+def _pair(name: str, given: Any) -> tuple[float, float]:
+    """Both bounds of a parameter as numbers."""
+    if not isinstance(given, Sequence | np.ndarray | Array) or isinstance(given, str) or len(given) != 2:
+        raise InputError(f"the bounds of {name} are {shown(given)}; give a lower and an upper one, {name}=(0.5, 1.5)")
+    low, high = (real(f"a bound of {name}", bound) for bound in given)
+    return low, high
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be read as `mu.name` or given as `solution(x, name=1.0)` everywhere."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise InputError(
+            f"a parameter cannot be called {name!r}, for it is read as mu.name; give a word without blanks that Python "
+            "does not use itself and that does not begin with _"
+        )
+    if name in TAKEN:
+        raise InputError(
+            f"a parameter cannot be called {name}: {', '.join(TAKEN)} are arguments that methods of a solution have; "
+            "give another name"
+        )
+
+
+def _check_single_precision(name: str, low: float, high: float, logarithmic: bool) -> None:
+    """Refuse bounds that are not an interval in single precision, in which runs compute unless told otherwise."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ends = np.asarray([low, high], np.float32)
+        smallest = np.finfo(np.float32).tiny
+        if not np.all(np.isfinite(ends)) or (logarithmic and ends[0] < smallest):
+            raise InputError(
+                f"the bounds of {name} are ({low:g}, {high:g}), beyond single precision, in which runs compute; give "
+                "numbers between 1e-37 and 1e38 in size, in another unit"
+            )
+        width = np.diff(np.log(ends) if logarithmic else ends)[0]
+    if not smallest * 4.0 <= width < np.inf:
+        raise InputError(
+            f"the bounds of {name} are ({low!r}, {high!r}), no interval in single precision, in which runs compute; "
+            "give bounds that differ by more than 1e-6 of their size and by less than 1e38"
+        )
 
 
 def _legendre_grid(size: int, nodes: int) -> tuple[Float[np.ndarray, "nodes p"], Float[np.ndarray, "nodes"]]:

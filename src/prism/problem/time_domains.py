@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import InputError
+from prism.numerics.arguments import check_kind, check_positive, real
 from prism.numerics.keys import Purpose, child, children
 from prism.numerics.random import normals
-from prism.problem.domains import WholeSpace, check_dimension, check_positive, normal_norms, usual_norms
+from prism.problem.domains import WholeSpace, check_dimension, normal_norms, usual_norms
 from prism.problem.points import Domain
 from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
@@ -27,7 +28,8 @@ class TimeCylinder(Domain):
     wandering: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
-        check_positive("horizon of a time cylinder", self.horizon)
+        check_kind("the space of a TimeCylinder", self.space, Domain, "a domain, TimeCylinder(prism.Ball(10), 1.0)")
+        check_positive("the horizon of a time cylinder", self.horizon)
 
     @classmethod
     def in_dimensions(cls, dimension: int) -> "TimeCylinder":
@@ -111,9 +113,9 @@ class DiffusionPaths(Domain):
 
     def __check_init__(self):
         check_dimension(self.dimension)
-        check_positive("horizon of DiffusionPaths", self.horizon)
-        check_positive("diffusivity of DiffusionPaths", self.diffusivity)
-        if not 0.0 <= self.passing_time <= self.horizon:
+        check_positive("the horizon of DiffusionPaths", self.horizon)
+        check_positive("the diffusivity of DiffusionPaths", self.diffusivity)
+        if not 0.0 <= real("the query_time", self.passing_time) <= self.horizon:
             raise InputError(f"the query_time is {self.query_time:g}; give a time from 0 to {self.horizon:g}")
 
     @property
@@ -182,6 +184,8 @@ class AtTime(Domain):
     time: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
+        check_kind("the cylinder of AtTime", self.cylinder, Domain, "a domain with time, TimeCylinder(space, T)")
+        real("the time of AtTime", self.time)
         if self.cylinder.time_horizon is None:
             raise InputError(
                 "AtTime needs a domain with time; give AtTime(TimeCylinder(space, T), t), space your domain"

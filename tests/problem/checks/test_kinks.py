@@ -12,9 +12,9 @@ from helpers import KEY
 
 import prism
 from prism.errors import InputError
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
+from prism.problem.checks.kinks import check_smooth
 from prism.problem.constraints import Constraint
-from prism.problem.kinks import check_smooth
 
 SECONDS = 2.0
 """Of the processor, within which a kink in 100 dimensions is named, with the compilation; three times as many on a
