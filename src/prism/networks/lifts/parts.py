@@ -11,6 +11,8 @@
 | Sites(w) | Σ_i A_i·φ(x_i, ..., x_{i+w−1}; μ) | chains, lattices, sums over coordinates, pairs |
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
@@ -44,6 +46,33 @@ class Part:
     def is_single(self) -> bool:
         """Whether it is one channel, without weights of its own."""
         return False
+
+    @property
+    def channel_count(self) -> int:
+        """How many channels it has."""
+        return 1
+
+    @property
+    def modulated_count(self) -> int:
+        """How many values inside it μ scales and shifts."""
+        return 0
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        """Its weights in so many space dimensions and `times` (0 or 1) more for time, biases left out."""
+        return 0
+
+    def follower_count(self, dimension: int, pairs: int) -> int:
+        """Numbers that a step by slopes holds of it, beside its weights, for so many pairs of points and parameters."""
+        return 0
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Its whole numbers that may be smaller, by name."""
+        return {}
+
+    def with_size(self, name: str, count: int) -> Self:
+        """The same with another of its `sizes`."""
+        return replace(self, **{name: count})
 
     def __add__(self, other: "Part | Parts") -> "Parts":
         return Parts((self,)) + other
@@ -94,6 +123,17 @@ class Dense(Part):
     def is_linear(self) -> bool:
         return True
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return {"width": self.width}
+
+    @property
+    def channel_count(self) -> int:
+        return self.width
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        return (dimension + times) * self.width
+
 
 @dataclass(frozen=True)
 class Affine(Part):
@@ -107,6 +147,17 @@ class Affine(Part):
     @property
     def is_linear(self) -> bool:
         return True
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return {"channels": self.channels}
+
+    @property
+    def channel_count(self) -> int:
+        return self.channels
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        return (dimension + times) * self.channels
 
     @property
     def is_bent(self) -> bool:
@@ -130,6 +181,20 @@ class Blocks(Part):
     @property
     def is_linear(self) -> bool:
         return True
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return {"size": self.size, "width": self.width}
+
+    @property
+    def channel_count(self) -> int:
+        return self.width
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        return (math.ceil(dimension / self.size) + times) * self.width + self.size
+
+    def follower_count(self, dimension: int, pairs: int) -> int:
+        return pairs * math.ceil(dimension / self.size) * self.size  # points filled up to whole blocks
 
     @property
     def follows_slopes(self) -> bool:
@@ -182,6 +247,11 @@ class Local(Part):
                 f"{name}: periodic means windows of neighbours, and groups are none; leave out one of them"
             )
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The window of neighbours; that of groups is as wide as they are."""
+        return {"window": self.window} if self.groups is None else {}
+
     def with_groups(self, groups: Places) -> Self:
         """The same over these places."""
         return replace(self, groups=groups)
@@ -227,6 +297,28 @@ class Quadratic(Local):
         return True
 
     @property
+    def sizes(self) -> Mapping[str, int]:
+        return {**super().sizes, "channels": self.channels}
+
+    @property
+    def channel_count(self) -> int:
+        return self.channels
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        return (dimension + self._pair_count(dimension)) * self.channels
+
+    def follower_count(self, dimension: int, pairs: int) -> int:
+        return self.weight_count(dimension, 0) * self.channels  # a small system for every entry
+
+    def _pair_count(self, dimension: int) -> int:
+        if self.groups is not None:
+            return len(self.groups)
+        reach = min(self.window, dimension) - 1
+        if self.periodic:
+            return dimension * min(reach, (dimension - 1) // 2)
+        return reach * dimension - reach * (reach + 1) // 2
+
+    @property
     def is_bent(self) -> bool:
         return False
 
@@ -260,6 +352,24 @@ class Sites(Local):
     @property
     def is_bent(self) -> bool:
         return self.shared if self.bent is None else self.bent
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return {**super().sizes, "features": self.features, "channels": self.channels, "hidden": self.hidden}
+
+    @property
+    def channel_count(self) -> int:
+        return self.channels
+
+    @property
+    def modulated_count(self) -> int:
+        return self.hidden + self.features
+
+    def weight_count(self, dimension: int, times: int) -> int:
+        windows = dimension if self.periodic else dimension - self.window + 1
+        places = 1 if self.shared else len(self.groups) if self.groups else max(1, windows)
+        network = (self.window + times + 1) * self.hidden + (self.hidden + 1) * self.features
+        return network + places * self.features * self.channels
 
 
 def parts_of(lift: Part | Parts) -> Parts:
