@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import prism
-from prism.solution.history import TrainingRecord
+from prism.solution.training_record import TrainingRecord
 
 RECORDS = (TrainingRecord(5, 0.5, 0.25, None, None, 0), TrainingRecord(9, 1.0, 0.125, 0.5, 0.01, 1))
 

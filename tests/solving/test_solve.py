@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import warnings
 
 import jax.numpy as jnp
@@ -10,8 +11,8 @@ from helpers import linear
 
 import prism
 from prism.reporting.records import RUN
-from prism.solution.artifacts import build_architecture, describe_architecture
-from prism.solution.history import TrainingRecord
+from prism.solution.descriptions import build_architecture, describe_architecture
+from prism.solution.training_record import TrainingRecord
 
 SMALL = {"architecture": prism.Architecture(linear(3), 3, 2, 3, 1), "sampling": prism.Sampling(4, 4), "progress": False}
 
@@ -172,3 +173,47 @@ def test_it_describes_itself(ended):
     assert text.startswith("Solution of Screened in 3 dimensions, lam in [0, 5]")
     assert "trained for 4 steps" in text
     assert len(text.splitlines()) < 10
+
+
+def test_fewer_steps_than_were_made_are_refused(ended):
+    with pytest.raises(prism.InputError, match="a total of 3 steps is asked for and 4 were made; give a total of 4"):
+        solve(steps=3, resume=ended[0])
+
+
+def test_every_checkpoint_says_which_run_it_is_of(ended):
+    config = json.loads((ended[0] / "config.json").read_text())
+    (record,) = (ended[0] / "checkpoints").glob("*/record.json")
+    kept = json.loads(record.read_text())
+    assert kept["run"] == {name: value for name, value in config.items() if name not in ("steps", "minutes")}
+    assert kept["parameters"] == {"law": "Uniform", "bounds": {"lam": [0.0, 5.0]}}
+
+
+EDITED = {
+    "another family": ({"family": "Heat"}, "says family = 'Heat', the run's checkpoints 'Screened'"),
+    "another dimension": ({"dim": 4}, "says dim = 4, the run's checkpoints 3"),
+    "another seed": ({"settings": {"seed": "7"}}, "says settings.seed = '7', the run's checkpoints '0'"),
+    "another width": ({"architecture": {"width": 9}}, "says architecture.width = 9, the run's checkpoints 3"),
+    "a malformed one": ({"steps": "4"}, "config.json is malformed .*in steps"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), EDITED.values(), ids=EDITED)
+def test_an_edited_run_is_refused_by_its_entry(ended, tmp_path, changes, message):
+    run = shutil.copytree(ended[0], tmp_path / "run")
+    config = json.loads((run / "config.json").read_text())
+    config |= {name: {**config[name], **new} if isinstance(new, dict) else new for name, new in changes.items()}
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(prism.InputError, match=message):
+        solve(steps=9, resume=run)
+
+
+def test_other_parameters_are_refused_where_equations_cannot_be_compared(ended, tmp_path):
+    """As with another version of JAX: config.json and checkpoints then say an equation that tells nothing."""
+    run = shutil.copytree(ended[0], tmp_path / "run")
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps(config | {"equation": "jax-9.9.9-float16:0"}))
+    other = type("Screened", (Screened,), {"parameters": prism.Uniform(lam=(0.0, 6.0)), "__module__": __name__})
+    with pytest.raises(
+        prism.InputError, match=r"the parameters Uniform\(lam=\(0, 6\)\), what is stored was solved for"
+    ):
+        prism.solve(other(prism.Ball(3)), **SMALL, resume=run, steps=9)

@@ -5,7 +5,7 @@ import pytest
 
 from prism.solution.evaluation import Evaluation
 from prism.solution.held_out import HeldOutResidual
-from prism.solution.history import TrainingRecord
+from prism.solution.training_record import TrainingRecord
 from prism.solving.verdict import doubts, fall_in_the_second_half
 
 

@@ -7,7 +7,7 @@ from helpers import KEY
 from training.states import Fragile, bare_state, bits
 
 import prism
-from prism.errors import TooLarge
+from prism.errors import Proposal, TooLarge
 from prism.families import AllenCahn
 from prism.training import loop
 from prism.training.advance import TrainingState
@@ -79,16 +79,19 @@ def test_a_batch_that_does_not_fit_is_refused_and_the_one_named_is_accepted():
     family = Fragile(prism.Cube(2), 0.5)
     shapes = lambda points: eqx.filter_eval_shape(bare_state, family, points, optimiser)
     program = lambda points: Program.trace(shapes(points), optimiser)
+    advice = lambda share: [Proposal("width", 7, "an architecture of width=7")]
     least, most = program(1).gibibytes, program(2000).gibibytes
     assert most > 10 * least
-    refuse_too_large(program(2000), 2000, shapes, 1.01 * most / SHARE)
+    refuse = lambda points, fewest, available: refuse_too_large(
+        program(points), points, shapes, advice, fewest, available
+    )
+    refuse(2000, 1, 1.01 * most / SHARE)
     available = 0.4 * most / SHARE
-    with pytest.raises(TooLarge, match=r"a batch of 2000 points needs .* GiB .*points=\d+ fits") as caught:
-        refuse_too_large(program(2000), 2000, shapes, available)
-    fitting = caught.value.fitting
-    assert f"points={fitting} fits" in str(caught.value)
+    with pytest.raises(TooLarge, match=r"a batch of 2000 points needs .* GiB .*Sampling\(\d+, \d+\) fits$") as caught:
+        refuse(2000, 1, available)
+    fitting = caught.value.proposals["points"]
+    assert f"; sampling=prism.Sampling({fitting}, {fitting}) fits" in str(caught.value)
     assert 100 < fitting < 2000
-    refuse_too_large(program(fitting), fitting, shapes, available)
-    with pytest.raises(TooLarge, match=r"one point alone needs .* lower dimension") as caught:
-        refuse_too_large(program(2000), 2000, shapes, 0.5 * least)
-    assert caught.value.fitting is None
+    refuse(fitting, 1, available)
+    with pytest.raises(TooLarge, match=r"a batch of 2000 points needs .*; an architecture of width=7 fits$"):
+        refuse(2000, fitting + 1, available)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.errors import InputError
-from prism.solution.history import TrainingRecord
+from prism.solution.training_record import TrainingRecord
 
 Function = Callable[[TrainingRecord], object]
 

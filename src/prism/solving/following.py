@@ -2,20 +2,24 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TypeVar
 
+from prism.errors import CorruptedFile
+from prism.files.reading import blaming, converted
 from prism.reporting.progress import ProgressBar
 from prism.reporting.records import RunDirectory
-from prism.solution.history import History, TrainingRecord
+from prism.solution.history import History
 from prism.solution.quick_evaluation import QuickError
+from prism.solution.training_record import TrainingRecord
 from prism.solving.callbacks import Callback
+from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.interruptions import Interruptions
 from prism.solving.preparation import Prepared
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
-from prism.training.loop import Budget, Progress, train
+from prism.training.loop import Budget, Progress, refuse_untrained, train
 
 Result = TypeVar("Result")
 
@@ -32,9 +36,10 @@ class Spent:
     """Of the last steps."""
 
     @staticmethod
-    def from_record(record: Mapping[str, float]) -> "Spent":
+    def from_record(record: Mapping[str, object]) -> "Spent":
         """What a checkpoint's record tells."""
-        return Spent(**{entry.name: float(record.get(entry.name, 0.0)) for entry in fields(Spent)})
+        with blaming("the record.json of the newest checkpoint", CorruptedFile):
+            return converted(record, Spent)
 
     def as_record(self) -> dict[str, object]:
         """For a checkpoint."""
@@ -57,12 +62,15 @@ class RunUnderWay:
     history: History = ()
     """Of earlier sessions."""
     callbacks: tuple[Callback, ...] = field(default=())
+    identity: Identity = UNKNOWN
+    """What its checkpoints say of it."""
 
     def save(self, progress: Progress) -> None:
         """A checkpoint of where the run stands."""
         if self.checkpoints is not None:
             now = replace(self.spent, seconds=progress.seconds, seconds_per_step=progress.seconds_per_step)
-            self.checkpoints.save(int(progress.state.step), progress.state, now.as_record())
+            record = {**now.as_record(), **self.identity.as_record()}
+            self.checkpoints.save(int(progress.state.step), progress.state, record)
 
 
 def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interruptions) -> tuple[Progress | None, History]:
@@ -70,6 +78,8 @@ def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interrupti
     measuring = Occasionally(2.0, first_after=0.0)
     saving = Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
     shown, progress, history = None, None, list(run.history)
+    if asked.signal is not None:  # before the first step
+        return None, run.history
     before = run.spent.seconds, run.spent.seconds_per_step or None
     for progress in train(run.prepared.program, run.state, budget, before[0], _restorer(run), before[1]):
         error = measuring.perform(lambda p=progress: _quick_error(run, p.state)) if measuring.due() else None
@@ -81,6 +91,8 @@ def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interrupti
         if _wants_to_end(run, progress, history[-1]) or asked.signal is not None:
             break
     if progress is not None:
+        if asked.signal is None:
+            refuse_untrained(progress, run.prepared.program.optimiser)
         error = _quick_error(run, progress.state)
         if history[-1].relative_l2 is None and error is not None:
             history.append(_recorded(run, progress, error))
@@ -139,7 +151,7 @@ def _recorded(run: RunUnderWay, progress: Progress, error: QuickError | None) ->
         skipped_steps=progress.skipped,
     )
     if run.directory is not None:
-        run.directory.append_metric(record.as_json())
+        run.directory.append_metric(record)
     return record
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from prism.errors import FailedRun, TooLarge
 from prism.networks.lifts.parts import Affine, Norm, Parts, Places, Quadratic, Sites, parts_of
 from prism.numerics.keys import Purpose, child, stream
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.family import Family
 from prism.problem.structure import Kind, Structure, UnknownStructure, find_structure
 from prism.shapes import Key

@@ -18,7 +18,8 @@ from prism.objective.units import with_units
 from prism.problem.family import Family
 from prism.shapes import Key
 from prism.solution.quick_evaluation import QuickEvaluation
-from prism.solving.settings import Settings
+from prism.solving.refusals import advice, refuse_impossible
+from prism.solving.settings import Settings, default_sampling
 from prism.training.advance import TrainingState
 from prism.training.program import Program, refuse_too_large
 
@@ -45,6 +46,7 @@ class Prepared:
 @without_garbage_collection()
 def prepare(family: Family, settings: Settings) -> Prepared:
     """Everything compiled; the first state is made only if the program of the steps fits into memory."""
+    refuse_impossible(family, settings)
     traced_state, quick_evaluation = _traced_state(family, settings), None
     program = Program.trace(traced_state.shapes, settings.optimiser)
     program.lower()
@@ -57,7 +59,8 @@ def prepare(family: Family, settings: Settings) -> Prepared:
         traced_state.compile()
         compiling.result()
     shapes = lambda points: state_shapes(family, settings.with_points(points))
-    refuse_too_large(program, settings.sampling.points, shapes)
+    fewest = max(1, default_sampling(family, settings.optimiser).points // 4)
+    refuse_too_large(program, settings.sampling.points, shapes, lambda share: advice(family, settings, share), fewest)
     return Prepared(program, traced_state(*_arguments(family, settings)), quick_evaluation)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.errors import InputError, NotSolved
+from prism.files.reading import Unreadable, converted
 from prism.files.storage import MANIFEST
 from prism.reporting.plots import save_plots
 from prism.reporting.records import RunDirectory
 from prism.solving.following import NOTHING, Spent
+from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.runs import Outcome
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget
@@ -35,12 +37,25 @@ class Standing:
 
     step: int
     spent: Spent
+    identity: Identity = UNKNOWN
+    """What the checkpoint says of its run."""
 
     @staticmethod
     def of(directory: RunDirectory) -> "Standing":
         """At the beginning, where there is no checkpoint to go on from."""
         newest = Checkpoints(directory.checkpoints).newest_record()
-        return Standing(0, NOTHING) if newest is None else Standing(newest[0], Spent.from_record(newest[1]))
+        if newest is None:
+            return Standing(0, NOTHING)
+        step, record = newest
+        return Standing(step, Spent.from_record(record), Identity.from_record(record))
+
+    def check(self, budget: Budget) -> None:
+        """Refuse fewer steps than were made."""
+        if budget.steps is not None and budget.steps < self.step:
+            raise InputError(
+                f"a total of {budget.steps:,} steps is asked for and {self.step:,} were made; give a total of "
+                f"{self.step:,} or more"
+            )
 
     def total(self, more_steps: int | None, more_minutes: float | None) -> Budget:
         """The budget with so much added to what was done."""
@@ -60,10 +75,18 @@ class Standing:
         )
 
 
+@dataclass(frozen=True)
+class FinishedReport:
+    """What is read of report.json, which holds more."""
+
+    steps: int
+    doubts: list[str]
+
+
 def warn_of(report: Mapping[str, Any], stacklevel: int) -> None:
     """The doubts of a finished run, said again."""
-    for doubt in report.get("doubts", []):
-        warnings.warn(str(doubt), NotSolved, stacklevel=stacklevel + 1)
+    for doubt in report["doubts"]:
+        warnings.warn(doubt, NotSolved, stacklevel=stacklevel + 1)
 
 
 def finished_report(directory: RunDirectory, step: int) -> dict[str, Any] | None:
@@ -72,8 +95,8 @@ def finished_report(directory: RunDirectory, step: int) -> dict[str, Any] | None
         return None
     try:
         report = directory.read_json("report.json")
-    except InputError:
-        return None
-    if not isinstance(report, dict) or report.get("steps") != step:
+        if converted(report, FinishedReport).steps != step:
+            return None
+    except (InputError, Unreadable):
         return None
     return {name: value for name, value in report.items() if name != "by_parameter"}

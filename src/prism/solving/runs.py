@@ -6,27 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism.errors import NotSolved
+from prism.errors import InputError, NotSolved
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
-from prism.problem.checks import check_family
+from prism.numerics.memory import peak_rss_megabytes
+from prism.problem.checks.family import check_family
 from prism.problem.family import Family
 from prism.reporting.progress import Preparation, ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.solution.evaluation import evaluate
 from prism.solution.held_out import held_out_residual
-from prism.solution.history import History, Training, TrainingRecord
+from prism.solution.history import History, Training
 from prism.solution.known_evaluation import evaluate_known
 from prism.solution.solution import Solution
 from prism.solving.callbacks import Callback
 from prism.solving.following import NOTHING, RunUnderWay, Spent, follow
+from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.interruptions import Interruptions
-from prism.solving.preparation import prepare
+from prism.solving.preparation import Prepared, prepare
 from prism.solving.settings import Settings
 from prism.solving.verdict import doubts
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress
-from prism.training.memory import peak_rss_megabytes
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Outcome:
     loss: float | None
     pairs: int
     interrupted_by: int | None
+    unmeasured: str | None = None
+    """Why its errors could not be measured, where the exact solution is to blame."""
 
     def report(self) -> dict[str, object]:
         """The figures of the run under the names that scripts read."""
@@ -121,8 +124,10 @@ def execute(
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
     with Interruptions() as asked:
-        with Preparation("compiling", show) as clock:
-            run = _prepare(family, settings, record, spent, callbacks, clock)
+        with asked.finishing("compilation"), Preparation("compiling", show) as clock:
+            prepared = prepare(family, settings)
+            asked.end_if_asked()  # an earlier run in the directory stays as it was
+            run = _begun(prepared, family, settings, record, spent, callbacks, clock)
         with contextlib.ExitStack() as stack:
             for callback in callbacks:
                 stack.callback(callback.close)
@@ -136,17 +141,22 @@ def judged(outcome: Outcome, seed: int) -> Outcome:
     """With the errors of the final state, or its residual where the truth is not known, and the reasons to doubt it."""
     model, family = outcome.solution.model, outcome.solution.family
     key = stream(seed, Purpose.EVALUATION)
-    if family.has_exact:
-        outcome = outcome.with_training(evaluation=evaluate(model, family, key))
-    elif family.has_known_values:
-        outcome = outcome.with_training(evaluation=evaluate_known(model, family, key))
-    else:
-        outcome = outcome.with_training(held_out=held_out_residual(model, family, key))
+    try:
+        if family.has_exact:
+            outcome = outcome.with_training(evaluation=evaluate(model, family, key))
+        elif family.has_known_values:
+            outcome = outcome.with_training(evaluation=evaluate_known(model, family, key))
+        else:
+            outcome = outcome.with_training(held_out=held_out_residual(model, family, key))
+    except InputError as error:  # the family's; what was trained is kept
+        reason = f"how good the solution is is not known: {error}"
+        return replace(outcome.with_training(doubts=(reason,)), unmeasured=reason)
     training = outcome.solution.training
     return outcome.with_training(doubts=doubts(outcome.steps, training.judgement, training.history))
 
 
-def _prepare(
+def _begun(
+    prepared: Prepared,
     family: Family,
     settings: Settings,
     record: Record | None,
@@ -154,9 +164,8 @@ def _prepare(
     callbacks: tuple[Callback, ...],
     clock: Callable[[], float],
 ) -> RunUnderWay:
-    """Compile (refusing what cannot fit), then make the first state or load the newest checkpoint."""
-    prepared = prepare(family, settings)
-    state, directory, checkpoints, history = prepared.state, None, None, ()
+    """Begin to write the run down, with its first state or from its newest checkpoint."""
+    state, directory, checkpoints, history, identity = prepared.state, None, None, (), UNKNOWN
     if record is not None:
         directory, checkpoints = record.directory, Checkpoints(record.directory.checkpoints)
         saved = checkpoints.newest(state) if record.resume else None  # before anything is written
@@ -164,9 +173,9 @@ def _prepare(
         if saved is not None:
             state, spent = saved[0], Spent.from_record(saved[1])
         directory.rewind_metrics(int(state.step))
-        history = tuple(TrainingRecord.from_json(row) for row in directory.metrics())
+        history, identity = tuple(directory.metrics()), Identity.of(record.config, family)
     spent = replace(spent, compile_seconds=spent.compile_seconds + clock())
-    return RunUnderWay(prepared, state, settings, directory, checkpoints, spent, history, callbacks)
+    return RunUnderWay(prepared, state, settings, directory, checkpoints, spent, history, callbacks, identity)
 
 
 def _outcome(run: RunUnderWay, progress: Progress | None, history: History, signal: int | None) -> Outcome:

@@ -4,6 +4,7 @@ The estimator's part of it is in `objective/estimation.py`, for judging a soluti
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ from prism.derivatives.estimators import Estimator
 from prism.derivatives.taylor import Sin, Tanh
 from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
 from prism.networks.model import Architecture
+from prism.numerics.arguments import check_kind, check_positive, check_whole
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
     NATURAL_EXACT_UP_TO,
@@ -21,8 +23,9 @@ from prism.objective.estimation import (
 )
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
-from prism.problem.checks import check_declarations
+from prism.problem.checks.declarations import check_declarations
 from prism.problem.family import Family
+from prism.problem.user_code import calling, real_number
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Optimiser
 
@@ -31,6 +34,17 @@ NATURAL_POINTS = 400
 FEWEST_NATURAL_POINTS = 32
 NATURAL_COORDINATES = 2_000_000
 """Coordinates of a natural gradient's batch."""
+
+KINDS: tuple[tuple[str, Any, str], ...] = (
+    ("estimator", Estimator, "an estimator, such as prism.Gaussian(16)"),
+    ("optimiser", Optimiser, "an optimiser, such as prism.Adam()"),
+    ("architecture", Architecture, "an architecture, such as prism.Architecture(width=64)"),
+    ("sampling", Sampling, "the size of a batch, such as prism.Sampling(100, 100)"),
+    ("independent", bool, "True or False"),
+    ("slopes", Slopes | None, "prism.Slopes(), or leave it out"),
+    ("worst_case", WorstCase | None, "prism.WorstCase(3), or leave it out"),
+)
+"""What each setting has to be."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,12 @@ class Settings:
     worst_case: WorstCase | None = None
 
     def __post_init__(self):
+        for name, kind, example in KINDS:
+            check_kind(name, getattr(self, name), kind, example)
+        check_whole("seed", self.seed, 0, 2**32 - 1)
+        check_positive("checkpoint_seconds", self.checkpoint_seconds)
+        for name in ("points", "params"):
+            check_whole(f"{name} of the sampling", getattr(self.sampling, name), 1)
         self.optimiser.check(self.slopes)
 
     @staticmethod
@@ -66,12 +86,13 @@ class Settings:
     ) -> "Settings":
         """What is given, and for the rest what suits the family."""
         check_declarations(family)
-        optimiser = optimiser or default_optimiser(family, slopes)
+        optimiser = default_optimiser(family, slopes) if optimiser is None else optimiser
+        check_kind("optimiser", optimiser, Optimiser, "an optimiser, such as prism.Adam()")
         return Settings(
-            estimator or suited_estimator(family, optimiser.natural),
+            suited_estimator(family, optimiser.natural) if estimator is None else estimator,
             optimiser,
-            architecture or default_architecture(family, optimiser),
-            sampling or default_sampling(family, optimiser),
+            default_architecture(family, optimiser) if architecture is None else architecture,
+            default_sampling(family, optimiser) if sampling is None else sampling,
             independent,
             slopes,
             seed,
@@ -130,7 +151,11 @@ def fastest_rate(family: Family) -> float:
     """The highest rate at which u changes with time, at the lowest and the highest parameters."""
     space = family.parameters
     ends = [space.named(jnp.asarray(end, dtype=float)) for end in (space.lows, space.highs)]
-    return float(max(family.rate(mu) for mu in ends))
+    what = f"rate of {type(family).__name__}"
+    with calling(what):
+        fastest = float(max(real_number(what, family.rate(mu), whole=True) for mu in ends))
+    check_positive(what, fastest)
+    return fastest
 
 
 def default_sampling(family: Family, optimiser: Optimiser) -> Sampling:

@@ -1,7 +1,7 @@
 """`prism.solve`: from a family to a Solution in one call, with or without a directory that keeps the run."""
 
 import contextlib
-import math
+import os
 import signal
 import sys
 import warnings
@@ -12,6 +12,7 @@ from prism.derivatives.estimators import Estimator
 from prism.errors import InputError, NotSolved
 from prism.files.outputs import reserved
 from prism.networks.model import Architecture
+from prism.numerics.arguments import check_kind, check_positive, check_whole
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
@@ -66,10 +67,9 @@ def solve(
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     callbacks = callbacks_of(callback)
+    _check_arguments(steps, minutes, more_minutes, out, resume)
     if more_minutes is not None and (resume is None or steps is not None or minutes is not None):
         raise InputError("more_minutes adds to a run that is resumed; give resume, and neither steps nor minutes")
-    if more_minutes is not None and not 0.0 < more_minutes < math.inf:
-        raise InputError(f"more_minutes={more_minutes:g} adds nothing; give a positive number")
     settings = Settings.choose(
         family,
         estimator=estimator,
@@ -96,6 +96,17 @@ def solve(
                 warn_of(report, stacklevel=2)
                 return load(directory.path, family)
         return _solved(task, directory, resume is not None, callbacks, progress, tell)
+
+
+def _check_arguments(steps: object, minutes: object, more_minutes: object, out: object, resume: object) -> None:
+    """Refuse what is not of the kind that is asked for."""
+    if steps is not None:
+        check_whole("steps", steps, 1)
+    for name, value in (("minutes", minutes), ("more_minutes", more_minutes)):
+        if value is not None:
+            check_positive(name, value)
+    for name, value in (("out", out), ("resume", resume)):
+        check_kind(name, value, str | os.PathLike | None, 'a directory, such as "runs/heat"')
 
 
 @contextlib.contextmanager
@@ -126,16 +137,21 @@ def _solved(
 ) -> Solution:
     """Train, judge, write down, and say what came out."""
     record = None if directory is None else Record(directory, task.config(), resume)
-    outcome = execute(
-        task.family,
-        task.settings,
-        task.budget,
-        record,
-        show=progress,
-        check=False,
-        spent=task.spent,
-        callbacks=callbacks,
-    )
+    try:
+        outcome = execute(
+            task.family,
+            task.settings,
+            task.budget,
+            record,
+            show=progress,
+            check=False,
+            spent=task.spent,
+            callbacks=callbacks,
+        )
+    except KeyboardInterrupt as interruption:
+        if interruption.args == (signal.SIGTERM,):
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
     if outcome.interrupted_by is not None:
         return _interrupted(outcome, directory)
     if directory is not None:

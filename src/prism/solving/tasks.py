@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.errors import InputError
+from prism.files.reading import blaming, converted
 from prism.numerics.keys import Purpose, stream
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.family import Family
 from prism.problem.fingerprint import fingerprint, same_equation
 from prism.reporting.records import RunDirectory
-from prism.solution.artifacts import build_architecture, describe_architecture
+from prism.solution.descriptions import ArchitectureDescription, build_architecture, describe_architecture
 from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
+from prism.solving.refusals import refuse_impossible
 from prism.solving.results import Standing
 from prism.solving.settings import Settings
 from prism.solving.symmetry import with_norms
@@ -30,6 +32,19 @@ class Request:
     settings: Settings
     estimator_given: bool
     architecture_given: bool
+
+
+@dataclass(frozen=True)
+class Config:
+    """The config.json of a run from Python."""
+
+    family: str
+    dim: int
+    equation: str | None
+    steps: int | None
+    minutes: float | None
+    settings: dict[str, str]
+    architecture: ArchitectureDescription
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,7 @@ class Task:
 def new_task(request: Request, budget: Budget, tell: Tell) -> Task:
     """The lift made of norms where the equation allows it, or chosen by trials where there is time."""
     family, settings = request.family, request.settings
+    refuse_impossible(family, settings, lift_is_open=not request.architecture_given)
     check_family(family, stream(settings.seed, Purpose.CHECK))
     normed = None if request.architecture_given else with_norms(family, settings, tell, request.estimator_given)
     if normed is not None:
@@ -86,29 +102,45 @@ def resumed_task(
     tell: Tell,
 ) -> Task:
     """The run's own settings, if those that were given are the same; only its budget may be another."""
-    config = directory.read_json("config.json")
-    if not isinstance(config, dict) or config.get("made_by") != MADE_BY:
+    saved, standing = directory.read_json("config.json"), Standing.of(directory)
+    if saved.get("made_by") != MADE_BY:
         raise InputError(f"{directory.path} was made by the command; go on with: prism solve --resume {directory.path}")
-    if not same_equation(str(config.get("equation")), fingerprint(request.family)):
-        raise InputError(f"{directory.path} is a run of another equation; give the family as it was, or another out")
-    family, settings = request.family, request.settings
+    standing.identity.check_config(saved, directory.path)
+    with blaming(directory.path / "config.json", InputError):
+        config = converted(saved, Config)
+        kept = build_architecture(config.architecture)
+    family = request.family
+    _check_family(family, config, standing, directory)
+    settings = request.settings
     if not request.architecture_given:
         normed = with_norms(family, settings, tell, request.estimator_given)
-        architecture = build_architecture(config["architecture"])
-        settings = replace(normed or settings, architecture=architecture)
-    described, kept = _described(settings), config.get("settings")
-    for name, value in described.items():
-        if not isinstance(kept, dict) or kept.get(name) != value:
-            was = kept.get(name) if isinstance(kept, dict) else None
+        settings = replace(normed or settings, architecture=kept)
+    for name, value in _described(settings).items():
+        if config.settings.get(name) != value:
+            was = config.settings.get(name)
             raise InputError(f"{name} is {value} here and {was} in the run; give what it was begun with")
-    kept = describe_architecture(build_architecture(config["architecture"]))
-    if request.architecture_given and describe_architecture(settings.architecture) != kept:
+    if request.architecture_given and describe_architecture(settings.architecture) != describe_architecture(kept):
         raise InputError("the architecture is not that of the run; leave it out to take the run's own")
     if more_minutes is not None:
-        return Task(family, settings, Standing.of(directory).total(None, more_minutes))
+        return Task(family, settings, standing.total(None, more_minutes))
     if steps is None and minutes is None:
-        steps, minutes = config["steps"], config["minutes"]
-    return Task(family, settings, Budget(steps, minutes))
+        steps, minutes = config.steps, config.minutes
+    budget = Budget(steps, minutes)
+    standing.check(budget)
+    return Task(family, settings, budget)
+
+
+def _check_family(family: Family, config: Config, standing: Standing, directory: RunDirectory) -> None:
+    """Refuse another family than that of the run."""
+    if config.family != type(family).__name__:
+        raise InputError(f"{directory.path} is a run of {config.family}, not of {type(family).__name__}")
+    if config.dim != family.domain.dimension:
+        raise InputError(
+            f"{directory.path} is a run in {config.dim:,} dimensions, the family has {family.domain.dimension:,}"
+        )
+    standing.identity.check_family(family)
+    if not same_equation(config.equation, fingerprint(family)):
+        raise InputError(f"{directory.path} is a run of another equation; give the family as it was, or another out")
 
 
 def _described(settings: Settings) -> dict[str, Any]:

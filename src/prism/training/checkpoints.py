@@ -4,7 +4,7 @@ Each is a stored directory `step-000000012345` with the arrays of the state, a r
 that tells damage. The newest one that is whole is the one a run resumes from.
 """
 
-import json
+import contextlib
 import re
 import warnings
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
 from prism.files.arrays import pack_arrays, unpack_arrays
+from prism.files.encoding import json_text
+from prism.files.reading import blaming, parse_json
 
 State = TypeVar("State")
 
@@ -42,7 +44,7 @@ class Checkpoints:
         if not 0 <= step < 10**12:
             raise InputError(f"step = {step} cannot name a checkpoint: use 0 to 999999999999")
         try:
-            encoded_record = json.dumps(record, indent=2).encode() + b"\n"
+            encoded_record = json_text(record, indent=2).encode() + b"\n"
         except (TypeError, ValueError) as error:
             raise InputError(f"the record cannot be written as JSON ({error}): use plain values") from error
         path = self.directory / f"step-{step:012d}"
@@ -74,12 +76,8 @@ class Checkpoints:
     def newest_record(self) -> tuple[int, dict[str, Any]] | None:
         """Step and record of the newest checkpoint whose record can be read, without its state; None without one."""
         for path in self._newest_first():
-            try:
-                record = json.loads((path / RECORD_FILE).read_bytes())
-            except (OSError, ValueError):
-                continue
-            if isinstance(record, dict):
-                return _step(path), record
+            with contextlib.suppress(CorruptedFile):
+                return _step(path), _record(path, storage.read_stored(path, RECORD_FILE))
         return None
 
     def discard_after(self, step: int) -> None:
@@ -104,15 +102,17 @@ def _remove_remains(path: Path) -> None:
         storage.remove_directory(path)
 
 
+def _record(path: Path, content: bytes) -> dict[str, Any]:
+    with blaming(path / RECORD_FILE, CorruptedFile):
+        return parse_json(content, dict)
+
+
 def _load(path: Path, template: State) -> tuple[State, dict[str, Any]]:
     files = storage.read_directory(path)
     for name in (STATE_FILE, RECORD_FILE):
         if name not in files:
             raise CorruptedFile(f"{path / storage.MANIFEST} does not list {name}")
-    try:
-        record = json.loads(files[RECORD_FILE])
-    except ValueError as error:
-        raise CorruptedFile(f"{path / RECORD_FILE} is malformed ({error})") from error
+    record = _record(path, files[RECORD_FILE])
     try:
         return unpack_arrays(template, files[STATE_FILE]), record
     except InputError as error:

@@ -58,7 +58,7 @@ def _gradient_failure(state: TrainingState, batch: Batch) -> str:
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         if not _finite(leaf):
             return f"the gradient of the loss in {jax.tree_util.keystr(path).lstrip('.')} is not finite"
-    return "a loss or gradient is not finite in some steps only; lower the rate"
+    return "the step itself is not finite, though the loss and its gradient are; lower the rate"
 
 
 def _finite(values) -> bool:

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from prism.errors import FailedRun, InputError
+from prism.numerics.ranges import LARGEST_SINGLE, MOST_COUNTED, fits_single_precision
 from prism.training.advance import PATIENCE, TrainingState
 from prism.training.guards import first_non_finite
 from prism.training.optimisers import Optimiser
@@ -36,7 +37,11 @@ class Budget:
             raise InputError("give one of steps and minutes")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"steps={self.steps} does nothing; give 1 or more")
-        if self.minutes is not None and not 0.0 < self.minutes < math.inf:
+        if self.steps is not None and self.steps > MOST_COUNTED:
+            raise InputError(f"more than {MOST_COUNTED} steps cannot be counted; give fewer")
+        if self.minutes is not None and self.minutes > LARGEST_SINGLE / 60.0 and self.minutes != math.inf:
+            raise InputError("minutes is beyond what a clock can count; give a smaller number")
+        if self.minutes is not None and not (self.minutes > 0.0 and fits_single_precision(self.minutes)):
             raise InputError(f"minutes={self.minutes:g} does nothing; give a positive number")
 
     @property
@@ -68,6 +73,8 @@ class Progress:
     seconds_per_step: float
     skipped: int
     fraction: float
+    trained: bool = True
+    """Whether any step of this session was finite."""
 
 
 def train(
@@ -83,7 +90,7 @@ def train(
     `seconds` of it are spent already; `restore` gives the last good state of a failing run; `per_step` is what a step
     took before, of a run that goes on.
     """
-    step, rescues = int(state.step), 0
+    step, rescues, trained = int(state.step), 0, False
     while (count := _chunk(budget, step, seconds, per_step)) > 0:
         begun = time.perf_counter()
         state, loss = program(state, count, _horizon(budget, step, seconds, per_step))
@@ -96,7 +103,21 @@ def train(
             state = _rescue(state, program.optimiser, restore, rescues)
         step = int(state.step)
         mean = None if math.isnan(loss) else float(loss)
-        yield Progress(state, step, mean, seconds, per_step, int(state.skipped), budget.fraction(step, seconds))
+        trained = trained or mean is not None
+        fraction = budget.fraction(step, seconds)
+        yield Progress(state, step, mean, seconds, per_step, int(state.skipped), fraction, trained)
+
+
+def refuse_untrained(progress: Progress, optimiser: Optimiser) -> None:
+    """Refuse a training none of whose steps was finite: its network is the one that it began with."""
+    if not progress.trained:
+        reason = first_non_finite(_before_last_step(progress.state), optimiser)
+        raise FailedRun(f"training failed: all of its {progress.skipped} steps were skipped, for {reason}")
+
+
+def _before_last_step(state: TrainingState) -> TrainingState:
+    """A state whose last step failed, as it was before: the weights are still those."""
+    return eqx.tree_at(lambda s: s.step, state, jnp.maximum(state.step - 1, 0))
 
 
 def _chunk(budget: Budget, step: int, seconds: float, per_step: float | None) -> int:
@@ -124,9 +145,9 @@ def _rescue(
 ) -> TrainingState:
     """The last good state at half the rate; at last the name of what fails."""
     if rescues > RESCUES:
-        failed = eqx.tree_at(lambda s: s.step, state, state.step - 1)  # its weights are those that the step began with
+        reason = first_non_finite(_before_last_step(state), optimiser)
         raise FailedRun(
-            f"training failed at step {int(state.step)}: {first_non_finite(failed, optimiser)} "
+            f"training failed at step {int(state.step)}: {reason} "
             f"({int(state.skipped)} steps skipped, rate lowered {RESCUES} times)"
         )
     skipped, factor = state.skipped, 0.5 * state.rate_factor

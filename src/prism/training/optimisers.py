@@ -41,6 +41,21 @@ class Optimiser(eqx.Module, Generic[State]):
         of first order moves them by the gradient of the loss, as all others."""
         return True
 
+    @property
+    def copies(self) -> int:
+        """Numbers that are kept from step to step for a weight behind the lift, itself among them."""
+        return 1
+
+    @property
+    def lift_copies(self) -> int:
+        """The same for a weight of the lift's matrix."""
+        return self.copies
+
+    @property
+    def follower_copies(self) -> int:
+        """The same for a weight that follows the residual's slopes."""
+        return self.copies
+
     def batch_of(self, step: Int[Array, ""]) -> Int[Array, ""]:
         """The number of the batch that a step sees: its own, unless it is to see an earlier one again."""
         return step
@@ -63,6 +78,10 @@ class Adam(Optimiser[Any]):
     """Adam (Kingma and Ba 2014), as in the paper, section 5.1: rate 1e-3, decayed linearly to zero."""
 
     rate: float = eqx.field(static=True, default=1e-3)
+
+    @property
+    def copies(self) -> int:
+        return 3  # two moments
 
     def init(self, model: Model) -> Any:
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_array))

@@ -88,6 +88,18 @@ class Spring(Optimiser[SpringState]):
     def trains_followers(self) -> bool:
         return self.lift_by_slopes
 
+    @property
+    def copies(self) -> int:
+        return 2  # the momentum
+
+    @property
+    def lift_copies(self) -> int:
+        return 2 if self.lift_in_kernel else 1
+
+    @property
+    def follower_copies(self) -> int:
+        return 1
+
     def check(self, slopes: Slopes | None) -> None:
         if slopes is None:
             return
