@@ -41,7 +41,7 @@ def test_the_command(finished, tmp_path, capsys):
 
 MISTAKES = {
     "no such file": (None, "cannot read observations"),
-    "an empty file": ("", "no data"),
+    "an empty file": ("", "data.csv is empty"),
     "a missing column": ("1,2,3,4,5,6", "a table of shape (1, 6); give rows of 6 coordinates and a value"),
     "words": ("a,b", "cannot read observations"),
     "a value that is not finite": ("1,2,3,4,5,6,7\n1,2,3,4,5,6,nan", "not finite, in row 1"),

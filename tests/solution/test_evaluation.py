@@ -12,6 +12,7 @@ import pytest
 from helpers import KEY, close, linear, value_of
 
 from prism.derivatives.operators import Laplacian
+from prism.errors import FailedRun, InputError
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import NONE
 from prism.numerics.keys import Purpose, child, items
@@ -21,10 +22,12 @@ from prism.problem.family import Family
 from prism.problem.parameters import Uniform
 from prism.solution.evaluation import (
     POINTS,
+    Answers,
     Evaluation,
     Sample,
     _measure,
     affordable_points,
+    compare,
     error_at,
     errors_at,
     evaluate,
@@ -221,3 +224,21 @@ def test_a_skill_is_told_with_its_digits(skill, shown):
     errors |= {"points": 1, "parameters": 1, "by_parameter": (), "trivial_answer": "", "trivial_error": 2.0}
     told = Evaluation(**{**errors, "skill": skill}).describe()[-1]
     assert re.search(f"^skill +{shown} as good as the best answer that ignores μ", told), told
+
+
+def answers(truth, predicted) -> Answers:
+    zero = np.zeros(4)
+    return Answers(np.asarray(truth), np.asarray(predicted), zero, zero, None, np.asarray([0, 1, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "failure", "message"),
+    [
+        ([1.0, np.nan, 1.0, np.inf], np.ones(4), InputError, "the exact solution is not finite at 2 of 4 .* at a = 2"),
+        (np.zeros(4), np.ones(4), InputError, "the exact solution is zero at all held-out points"),
+        (np.ones(4), [1.0, 1.0, np.nan, 1.0], FailedRun, "the prediction of .* is not finite at 1 of 4 .* a = 1"),
+    ],
+)
+def test_what_is_no_number_is_no_error(truth, predicted, failure, message):
+    with pytest.raises(failure, match=message):
+        compare(answers(truth, predicted), np.asarray([[1.0], [2.0]]), ("a",), "nothing")

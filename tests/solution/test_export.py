@@ -1,6 +1,9 @@
 """An exported solution: both forms equal the live one, the NumPy form needs NumPy alone, mistakes take one line."""
 
+import hashlib
+import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -25,7 +28,7 @@ from prism.problem.domains import Ball, Cube, Domain
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.problem.time_domains import TimeCylinder
-from prism.solution import artifacts, export_numpy
+from prism.solution import descriptions, export_numpy
 from prism.solution.export import DESCRIPTION, FORWARD, PLATFORMS, README, STABLEHLO, WEIGHTS, numpy_obstacle
 from prism.solution.solution import Solution
 
@@ -102,7 +105,7 @@ def test_every_space_agrees_without_a_constraint(space, tmp_path):
 
 
 def test_every_choice_is_in_the_numpy_file():
-    assert set(export_numpy.ACTIVATIONS) == set(artifacts.ACTIVATIONS)
+    assert set(export_numpy.ACTIVATIONS) == set(descriptions.ACTIVATIONS)
 
 
 def test_activations_far_from_zero():
@@ -287,3 +290,50 @@ def test_mistakes_on_the_command_line(finished, tmp_path, capsys):
         error = capsys.readouterr().err.strip()
         assert words in error
         assert len(error.splitlines()) == 1
+
+
+def described(weights: bytes, **changes) -> bytes:
+    """A description that goes with these weights."""
+    entries = {"parameters": {"k": [0.0, 1.0]}, "trained": [[0.0, 1.0]], "region": {}, "logarithmic": False}
+    entries |= {"format": export_numpy.FORMAT, "coordinates": 2, "activation": "Tanh", "layers": 1, "bent": []}
+    entries |= {"generator_layers": 1, "linear_lift": False, "read_out": [], "groups": [], "vanishing_radius": None}
+    return json.dumps({**entries, "weights_sha256": hashlib.sha256(weights).hexdigest(), **changes}).encode()
+
+
+def stored(**arrays) -> bytes:
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
+
+
+FORGED = {
+    "no archive": (b"text", {}),
+    "nothing": (b"", {}),
+    "cut off": (stored(a=np.zeros(3))[:-40], {}),
+    "objects": (stored(a=np.asarray([{}])), {}),
+    "texts": (stored(a=np.asarray(["a"])), {}),
+    "complex numbers": (stored(a=np.ones(2, complex)), {}),
+    "parameters that are a list": (stored(), {"parameters": [1]}),
+    "trained in nothing": (stored(), {"trained": "x"}),
+    "an activation that is a list": (stored(), {"activation": []}),
+}
+
+
+@pytest.mark.parametrize(("weights", "changes"), FORGED.values(), ids=FORGED)
+def test_an_export_with_other_contents_is_refused_in_one_line(weights, changes, tmp_path):
+    (tmp_path / WEIGHTS).write_bytes(weights)
+    (tmp_path / DESCRIPTION).write_bytes(described(weights, **changes))
+    with pytest.raises(ValueError, match=r"weights\.npz|solution\.json") as caught:
+        export_numpy.read(tmp_path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_an_export_that_is_nested_or_a_fifo_is_refused(tmp_path):
+    (tmp_path / WEIGHTS).write_bytes(b"")
+    (tmp_path / DESCRIPTION).write_bytes(b"[" * 100_000)
+    with pytest.raises(ValueError, match=r"solution\.json is no exported solution"):
+        export_numpy.read(tmp_path)
+    (tmp_path / WEIGHTS).unlink()
+    os.mkfifo(tmp_path / WEIGHTS)
+    with pytest.raises(ValueError, match=r"no file weights\.npz"):
+        export_numpy.read(tmp_path)

@@ -1,10 +1,12 @@
 """What is said of a solution whose truth is not known."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import pytest
 from helpers import linear
 
 import prism
+from prism.errors import FailedRun
 from prism.networks.model import Architecture, Model
 from prism.numerics.keys import root
 from prism.objective.batches import Sampling
@@ -51,3 +53,9 @@ def test_a_run_without_an_exact_solution_ends_with_the_residual():
     report = outcome.report()
     assert report["scaled_residual"] > report["trivial_residual"]
     assert any("trivial answer" in line for line in outcome.describe())
+
+
+def test_a_network_that_is_no_number_is_not_judged():
+    broken = eqx.tree_at(lambda m: m.amplitude, network(), jnp.asarray(jnp.nan))
+    with pytest.raises(FailedRun, match="the residual of the trained network is nan on held-out pairs"):
+        held_out_residual(broken, FAMILY, KEY)

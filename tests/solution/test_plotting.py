@@ -8,8 +8,9 @@ import prism
 from prism.families import Convection, SineGordon
 from prism.networks.model import Architecture
 from prism.solution import plotting, slices
-from prism.solution.history import Training, TrainingRecord
+from prism.solution.history import Training
 from prism.solution.solution import Solution
+from prism.solution.training_record import TrainingRecord
 
 
 class Unknown(prism.Family):

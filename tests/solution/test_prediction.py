@@ -3,12 +3,14 @@
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, close, linear
+from helpers import BALL, KEY, Terms, close, linear, small_model
 from solution.networks import random_network
 
 import prism
+from prism.derivatives.operators import Laplacian
 from prism.families import SineGordon
 from prism.networks.model import Architecture
+from prism.problem.parameters import Uniform
 from prism.solution.solution import Solution
 
 FAMILY = SineGordon.create(6, KEY)
@@ -46,3 +48,24 @@ def test_points_one_by_one_and_many():
 def test_mistakes_are_named(points, parameters, message):
     with pytest.raises(prism.InputError, match=message):
         SOLUTION(points, **parameters)
+
+
+class Called(Terms):
+    """Parameters that are called like arguments."""
+
+    parameters = Uniform(x=(0.5, 1.5), points=(0.5, 1.5))
+
+    def residual(self, u, x, mu):
+        return u.lap + mu.x * mu.points * u.value
+
+
+def test_a_parameter_may_be_called_like_an_argument():
+    family = Called(BALL, {"lap": Laplacian()})
+    solution = Solution(small_model(BALL, parameters=family.parameters), family)
+    point, mu = 0.1 * jnp.ones(BALL.dimension), {"x": 0.75, "points": 1.25}
+    found = solution.sensitivity(point, **mu)
+    assert set(found) == {"x", "points"}
+    assert solution(point, **mu).shape == ()
+    assert solution.gradient(point, **mu).shape == point.shape
+    assert not solution.is_outside(point, **mu)
+    assert solution.outside(**mu) == []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import KEY, close
 
+from prism.files.reading import converted
 from prism.numerics.keys import items
 from prism.problem.parameters import LogUniform, Uniform
 from prism.solution import rings
@@ -139,4 +140,4 @@ def test_a_query_belongs_to_the_innermost_ring_that_holds_it():
 def test_rings_survive_json():
     ring = Ring(0.25, 0.5, 70, Fit(-0.3, (1.5, None), -0.2, 0.4))
     for one in (ring, dataclasses.replace(ring, fit=None)):
-        assert Ring.read(json.loads(json.dumps(dataclasses.asdict(one)))) == one
+        assert converted(json.loads(json.dumps(dataclasses.asdict(one))), Ring) == one

@@ -13,7 +13,9 @@ from solution.networks import random_network
 
 import prism
 from prism.cli import main
+from prism.errors import FailedRun
 from prism.families import SineGordon
+from prism.files.reading import converted
 from prism.networks.model import Architecture
 from prism.networks.modulation import FILM, NONE
 from prism.numerics.keys import Purpose, child, item, items, stream
@@ -175,7 +177,7 @@ def test_a_residual_that_is_not_finite_claims_nothing(calibration):
 
 
 def test_a_calibration_survives_json(calibration):
-    assert Calibration.read(json.loads(json.dumps(asdict(calibration)))) == calibration
+    assert converted(json.loads(json.dumps(asdict(calibration))), Calibration) == calibration
 
 
 def test_what_a_calibration_costs_is_bounded():
@@ -199,7 +201,8 @@ def test_without_an_exact_solution_no_error_is_claimed():
     found = judge(solution.model, solution.family, jnp.asarray([100.0]), Calibration((0.5,), ()))
     assert found.error is found.error_interval is found.ring is None
     assert solution.calibration.rings == ()
-    assert not solution.trust(mu=-1.0).inside, "a negative μ lies outside a logarithmic box"
+    with pytest.raises(FailedRun, match=r"the residual is not finite at mu = -1"):  # whose logarithm does not exist
+        solution.trust(mu=-1.0)
     close(found.beyond["mu"], 1.0)
     assert "unknown" in found.describe()[2]
 
@@ -220,12 +223,23 @@ def test_the_command_calibrates_once(finished, tmp_path, capsys, monkeypatch):
     assert "calibrating" not in second.err
     assert "estimated error" in second.out
     whole = json.loads((run / "trust.json").read_text())
-    assert [(ring["inner"], ring["outer"]) for ring in whole["rings"]] == list(BOUNDS)
+    kept = whole["calibration"]
+    assert [(ring["inner"], ring["outer"]) for ring in kept["rings"]] == list(BOUNDS)
+    changed = lambda **entries: {**whole, "calibration": {**kept, **entries}}
     old = {"model": whole["model"], "residuals": [0.1], "ratio": 0.5, "spread": 0.1}
-    damaged = {**whole, "rings": [{"inner": 0.0}]}
-    fitted_again = lambda *_: Calibration.read(whole)
+    fitted_again = lambda *_: converted(kept, Calibration)
     monkeypatch.setattr(Solution, "calibration", property(fitted_again))
-    for content in ([], old, damaged):
+    of_others = [{**ring, "fit": {**ring["fit"], "slopes": [0.0]}} for ring in kept["rings"]]
+    another_digit = [*kept["residuals"][:-1], 1.5 * kept["residuals"][-1]]
+    for content in (
+        [],
+        old,
+        changed(rings=[{"inner": 0.0}]),
+        changed(rings=of_others),
+        changed(residuals=[]),
+        changed(residuals=[True]),
+        changed(residuals=another_digit),
+    ):
         (run / "trust.json").write_text(json.dumps(content))
         assert main([*query, "--json"]) == 0
         again = capsys.readouterr()

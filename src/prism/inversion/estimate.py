@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from jaxtyping import Float
 
+from prism.errors import FailedRun
+
 Interval = tuple[float, float]
 
 
@@ -88,6 +90,16 @@ class Estimate:
     def at_edge(self) -> dict[str, bool]:
         """Whether the best fit of each parameter lies at an end of the trained space."""
         return {name: parameter.at_edge for name, parameter in self.parameters.items()}
+
+    def check_finite(self) -> None:
+        """Raise a FailedRun where a value or an end of an interval is not a number."""
+        for name, parameter in self.parameters.items():
+            if not np.all(np.isfinite([parameter.value, *parameter.interval])):
+                low, high = parameter.interval
+                raise FailedRun(
+                    f"nothing was inferred: {name} is {parameter.value:g} in [{low:g}, {high:g}]; are data and noise "
+                    "of the size of u?"
+                )
 
     def summary(self) -> list[str]:
         """The estimate in lines for a reader: the data, one line per parameter, warnings."""

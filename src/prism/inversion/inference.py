@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri, stdtrit
 
+from prism.errors import FailedRun
 from prism.inversion.conclusions import Fitted, conclude
 from prism.inversion.estimate import Estimate
 from prism.inversion.fitting import minimise, spread
@@ -73,7 +74,11 @@ def invert(
     for data in many:
         data.check_against(family.domain, family.parameters.size + (noise is None))
     size = float(typical_size(solution))
+    if not np.isfinite(size):
+        raise FailedRun("u of this solution is not finite over the trained space; nothing can be inferred through it")
     estimates = [conclude(fit(solution, data, assumptions, size)) for data in many]
+    for estimate in estimates:
+        estimate.check_finite()
     return estimates[0] if alone else estimates
 
 

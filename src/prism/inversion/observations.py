@@ -1,6 +1,7 @@
 """What is given: values y_i = u(x_i; μ) + noise, all under one unknown μ, and what is known of them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,14 +9,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.errors import InputError
+from prism.numerics.arguments import shown
 from prism.problem.domains import Domain
 
 
 class Observations(eqx.Module):
     """One data set: `Observations(points, values)` with one point per row and one value per point."""
 
-    points: Float[Array, "..."] = eqx.field(converter=lambda given: jnp.asarray(given, dtype=float))
-    values: Float[np.ndarray, "..."] = eqx.field(converter=lambda given: np.asarray(given, dtype=np.float64))
+    points: Float[Array, "..."] = eqx.field(converter=lambda given: jnp.asarray(_numbers("points", given), float))
+    values: Float[np.ndarray, "..."] = eqx.field(converter=lambda given: _numbers("values", given))
 
     def __check_init__(self):
         points, values = self.points.shape, self.values.shape
@@ -44,6 +46,13 @@ class Observations(eqx.Module):
             raise InputError(f"points of {self.points.shape[1]} coordinates; this solution has {domain.coordinates}")
         if self.count < unknowns:
             raise InputError(f"too few observations: {self.count}, where {unknowns} or more are needed")
+
+
+def _numbers(name: str, given: Any) -> Float[np.ndarray, "..."]:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} of observations is {shown(given)}; give an array of numbers") from error
 
 
 @dataclass(frozen=True)

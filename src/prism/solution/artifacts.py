@@ -6,29 +6,54 @@
 Nothing in a file is executed: names are looked up in tables, a family of the user's own is given by the user.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import equinox as eqx
+import jax
+import numpy as np
 
-from prism.derivatives import taylor
 from prism.errors import CorruptedFile, InputError
 from prism.files import storage
 from prism.files.arrays import pack_arrays, unpack_arrays
-from prism.networks.lifts.parts import Affine, Blocks, Dense, Norm, Part, Parts, Quadratic, Sites, Time, parts_of
+from prism.files.encoding import json_text
+from prism.files.reading import blaming, parse_json
 from prism.networks.model import Architecture, Model
-from prism.networks.modulation import ModulationSettings
+from prism.networks.sizes import Extent, refuse_larger_than
 from prism.numerics.keys import root
 from prism.problem.family import Family
 from prism.problem.fingerprint import fingerprint, same_equation
+from prism.solution.descriptions import (
+    ArchitectureDescription,
+    ParametersDescription,
+    architecture_of,
+    build_architecture,
+    describe_architecture,
+)
 
 FORMAT = 4
 ARRAYS, DESCRIPTION = "model.safetensors", "model.json"
-ACTIVATIONS = {kind.__name__: kind for kind in taylor.ACTIVATIONS.values()}
-SIZES = ("width", "depth", "generator_width", "generator_depth")
-PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Dense, Affine, Blocks, Norm, Quadratic, Sites, Time)}
+
+
+@dataclass(frozen=True)
+class Format:
+    """What model.json says in every version."""
+
+    format: int
+
+
+@dataclass(frozen=True)
+class Description:
+    """model.json"""
+
+    family: str
+    architecture: ArchitectureDescription
+    problem: dict[str, object] | None
+    dimension: int | None = None
+    equation: str | None = None
+    tuned_at: dict[str, float] | None = None
+    parameters: ParametersDescription | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +69,7 @@ class Stored:
     """The fingerprint of the equation that was solved."""
     tuned_at: dict[str, float] | None = None
     """The μ that it was tuned for."""
+    parameters: ParametersDescription | None = None
 
     def restore(self, family: Family) -> tuple[Model, Family]:
         """The network, and the family with the random coefficients that are stored."""
@@ -53,14 +79,30 @@ class Stored:
             raise InputError(
                 f"the stored solution has {self.dimension:,} dimensions, the family {family.domain.dimension:,}"
             )
+        if self.parameters is not None:
+            self.parameters.check(family.parameters)
         if not same_equation(self.equation, fingerprint(family)):
             raise InputError(
                 f"this {self.kind} is not the equation that was solved: residual, constraint, conditions, domain or "
                 "parameters have changed; give the family as it was, or solve it anew"
             )
+        refuse_larger_than(
+            self.architecture,
+            Extent.of(family.domain, family.parameters),
+            len(self.arrays) // np.dtype(np.float32).itemsize,
+        )
         create = lambda: Model.create(self.architecture, family.domain, family.parameters, root(0))
         restored = unpack_arrays(_Contents(eqx.filter_eval_shape(create), family), self.arrays)
+        _check_finite(restored.model)
         return restored.model, restored.family
+
+
+def _check_finite(model: Model) -> None:
+    """Refuse weights that no training ends with."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(model, eqx.is_inexact_array)):
+        if not np.isfinite(leaf).all():
+            name = jax.tree_util.keystr(path)
+            raise CorruptedFile(f"the stored solution is damaged: {name} of its network is not finite; solve it anew")
 
 
 class _Contents(eqx.Module):
@@ -86,10 +128,11 @@ def save(
         "architecture": describe_architecture(architecture_of(model)),
         "problem": problem,
         "tuned_at": None if tuned_at is None else dict(tuned_at),
+        "parameters": asdict(ParametersDescription.of(family.parameters)),
     }
     files = {
         ARRAYS: pack_arrays(_Contents(model, family)),
-        DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
+        DESCRIPTION: (json_text(description, indent=2) + "\n").encode(),
     }
     storage.write_directory(path, files)
 
@@ -97,79 +140,27 @@ def save(
 def read(path: Path) -> Stored:
     """A stored solution, its hashes checked."""
     files = storage.read_directory(path)
-    try:
-        content = json.loads(files[DESCRIPTION])
-        if content["format"] != FORMAT:
-            raise InputError(f"{path} has format {content['format']!r}; this version of prism reads {FORMAT}")
-        return Stored(
-            build_architecture(content["architecture"]),
-            content["family"],
-            content["problem"],
-            files[ARRAYS],
-            *(content.get(name) for name in ("dimension", "equation", "tuned_at")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise CorruptedFile(f"{path} holds no solution ({type(error).__name__}: {error})") from error
+    for name in (ARRAYS, DESCRIPTION):
+        if name not in files:
+            raise CorruptedFile(f"{path} holds no solution: {storage.MANIFEST} does not list {name}")
+    with blaming(f"{path} holds no solution: {DESCRIPTION}", CorruptedFile):
+        found = parse_json(files[DESCRIPTION], Format).format
+        if found != FORMAT:
+            raise InputError(f"{path} has format {found}; this version of prism reads {FORMAT}")
+        content = parse_json(files[DESCRIPTION], Description)
+        architecture = build_architecture(content.architecture)
+    return Stored(
+        architecture,
+        content.family,
+        content.problem,
+        files[ARRAYS],
+        content.dimension,
+        content.equation,
+        content.tuned_at,
+        content.parameters,
+    )
 
 
 def model_directory(path: Path) -> Path:
     """The directory of a stored solution, given that or its run's."""
     return path / "model" if (path / "model").is_dir() else path
-
-
-def architecture_of(model: Model) -> Architecture:
-    """The architecture, as the arrays show it."""
-    generator = model.generator
-    return Architecture(
-        model.lift.parts,
-        width=model.manifold.readout.shape[0],
-        depth=model.depth,
-        generator_width=generator.biases[-1].shape[0],
-        generator_depth=len(generator.biases),
-        modulation=ModulationSettings(scale=generator.scale_head is not None, shift=generator.shift_head is not None),
-        activation=model.manifold.activation,
-        linear_lift=model.manifold.linear_lift,
-    )
-
-
-def describe_architecture(architecture: Architecture) -> dict[str, object]:
-    """An architecture as JSON keeps it."""
-    return {
-        "lift": [{"part": type(part).__name__, **asdict(part)} for part in parts_of(architecture.lift).parts],
-        **{name: getattr(architecture, name) for name in SIZES},
-        "scale": architecture.modulation.scale,
-        "shift": architecture.modulation.shift,
-        "activation": type(architecture.activation).__name__,
-        "linear_lift": architecture.linear_lift,
-    }
-
-
-def build_architecture(description: Mapping[str, object]) -> Architecture:
-    """The architecture that JSON describes."""
-    sizes = {name: description[name] for name in SIZES}
-    wrong = [name for name, size in sizes.items() if type(size) is not int or not 0 <= size < 2**31]
-    if wrong or description["activation"] not in ACTIVATIONS:
-        name = wrong[0] if wrong else "activation"
-        raise InputError(f"the stored architecture's {name} cannot be {description[name]!r}")
-    modulation = ModulationSettings(scale=bool(description["scale"]), shift=bool(description["shift"]))
-    activation = ACTIVATIONS[str(description["activation"])]()
-    linear_lift = bool(description.get("linear_lift", False))
-    lift = Parts(tuple(_build_part(part) for part in description["lift"]))  # pyright: ignore[reportGeneralTypeIssues]
-    return Architecture(lift, **sizes, modulation=modulation, activation=activation, linear_lift=linear_lift)  # pyright: ignore[reportArgumentType]
-
-
-def _build_part(description: Mapping[str, object]) -> Part:
-    """A part of the lift; its own checks refuse what it cannot be."""
-    fields = {name: _as_tuples(value) for name, value in description.items() if name != "part"}
-    if description["part"] not in PARTS:
-        raise InputError(
-            f"the stored lift has a part {description['part']!r}, which this version of prism does not know"
-        )
-    return PARTS[str(description["part"])](**fields)
-
-
-def _as_tuples(value: object) -> object:
-    """Lists of JSON as tuples."""
-    return tuple(_as_tuples(entry) for entry in value) if isinstance(value, list) else value

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from prism.errors import FailedRun, InputError
 from prism.networks.model import Model
 from prism.numerics.chunks import chunk_size, map_chunks
 from prism.numerics.keys import Purpose, child, item, items
@@ -259,6 +260,7 @@ class Answers:
 
 def compare(answers: Answers, parameters: np.ndarray, names: tuple[str, ...], trivial_answer: str) -> Evaluation:
     """Every answer with the truth."""
+    refuse_non_finite(answers, parameters, names)
     truth = answers.truth
     error, trivial, blind = (answer - truth for answer in (answers.predicted, answers.trivial, answers.blind))
     blind_error, l2 = relative_l2(blind, truth), relative_l2(error, truth)
@@ -287,8 +289,28 @@ def compare(answers: Answers, parameters: np.ndarray, names: tuple[str, ...], tr
     )
 
 
+def refuse_non_finite(answers: Answers, parameters: np.ndarray, names: tuple[str, ...]) -> None:
+    """Refuse to measure an error where the truth or the prediction is not a number, and say at which parameter."""
+    for values, what, failure, advice in (
+        (answers.truth, "the exact solution", InputError, "correct it, or take bounds where it exists"),
+        (answers.predicted, "the prediction of the network", FailedRun, "train it again at a lower rate"),
+    ):
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            mu = parameters[int(np.asarray(answers.index)[wrong[0]])]
+            where = ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, mu, strict=True))
+            count = f"at {len(wrong):,} of {len(values):,} held-out points, the first at {where}"
+            raise failure(f"{what} is not finite {count}; {advice}")
+    if not np.any(answers.truth):
+        raise InputError(
+            "the exact solution is zero at all held-out points, and an error relative to it has no meaning"
+        )
+
+
 def relative_l2(error: Column, exact: Column) -> float:
-    return float(np.sqrt(np.sum(error**2) / np.sum(exact**2)))
+    """Infinite, or not a number, where the truth vanishes."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.sqrt(np.sum(error**2) / np.sum(exact**2)))
 
 
 def largest_error(error: Column, exact: Column) -> float:
@@ -297,6 +319,8 @@ def largest_error(error: Column, exact: Column) -> float:
 
 def standard_error(error: Column, size: Column) -> float:
     """Of √(mean error / mean size), by the delta method for a ratio of means."""
+    if not np.any(size):
+        return math.nan
     ratio = np.mean(error) / np.mean(size)
     if ratio == 0.0:
         return 0.0

@@ -9,7 +9,6 @@ Both forms are compared with the live solution before anything is written, and w
 import hashlib
 import io
 import itertools
-import json
 import shutil
 import textwrap
 import warnings
@@ -24,6 +23,8 @@ from jaxtyping import Array, Bool, Float
 
 from prism.errors import PrismError, PrismWarning, UnusableOutput
 from prism.files import outputs, storage
+from prism.files.encoding import json_text
+from prism.files.reading import read_bytes
 from prism.networks.lifts.lift import Lift
 from prism.networks.manifold import Manifold
 from prism.networks.model import Model
@@ -37,7 +38,7 @@ from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.terms import sample_pair
 from prism.solution import export_numpy
-from prism.solution.artifacts import ACTIVATIONS
+from prism.solution.descriptions import ACTIVATIONS
 from prism.solution.limits import Limits
 from prism.solution.prediction import asked_points, at_points, value
 
@@ -160,8 +161,8 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
     return {
-        FORWARD: Path(export_numpy.__file__).read_bytes(),
-        DESCRIPTION: (json.dumps(description, indent=2) + "\n").encode(),
+        FORWARD: read_bytes(export_numpy.__file__),
+        DESCRIPTION: (json_text(description, indent=2) + "\n").encode(),
         WEIGHTS: weights,
     }
 

@@ -66,28 +66,27 @@ class Solution:
             self.bent, self.read_out, self.groups = content["bent"], content["read_out"], content["groups"]
             self.radius: float | None = content["vanishing_radius"]
             expected = content["weights_sha256"]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ValueError(f"{DESCRIPTION} is no exported solution ({type(error).__name__}: {error})") from error
         if hashlib.sha256(weights).hexdigest() != expected:
             raise ValueError(f"{WEIGHTS} is not what was exported (its SHA-256 differs); export it again")
-        with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-            self.weights = {name: array.astype(float) for name, array in arrays.items()}
+        self.weights = _arrays(weights)
 
-    def u(self, points, **parameters) -> np.ndarray:
+    def u(self, points, /, **parameters) -> np.ndarray:
         """u at one point (coordinates,) or at many (number, coordinates); a warning where that was not trained."""
         points, mu = self._asked(points, parameters)
         if np.any(self._outside(points, mu)):
             warnings.warn("u is asked beyond the parameters or points it was trained for", stacklevel=3)
         return self._values(points, mu)
 
-    def strict(self, points, **parameters) -> np.ndarray:
+    def strict(self, points, /, **parameters) -> np.ndarray:
         """The same, refused where that was not trained."""
         points, mu = self._asked(points, parameters)
         if np.any(self._outside(points, mu)):
             raise ValueError(f"trained for {self.names} in {self.trained.T.tolist()} and points in {self.region} alone")
         return self._values(points, mu)
 
-    def outside(self, points, **parameters) -> np.ndarray:
+    def outside(self, points, /, **parameters) -> np.ndarray:
         """Of each point whether it, or its μ, lies beyond what was trained."""
         points, mu = self._asked(points, parameters)
         return self._outside(points, mu).reshape(points.shape[:-1])
@@ -226,13 +225,29 @@ class Solution:
         return np.asarray(rows)
 
 
+def _arrays(content: bytes) -> dict[str, np.ndarray]:
+    """The arrays of weights.npz in double precision; only real numbers are taken."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            found = dict(arrays.items())
+    except Exception as error:  # whatever NumPy, zipfile and zlib raise at a file that was made to be wrong
+        raise ValueError(f"{WEIGHTS} cannot be read ({type(error).__name__}); export it again") from error
+    wrong = [name for name, array in found.items() if array.dtype.kind not in "fiu"]
+    if wrong:
+        raise ValueError(f"{WEIGHTS} holds {wrong[0]}, which is not made of real numbers; export it again")
+    return {name: array.astype(float) for name, array in found.items()}
+
+
 def read(directory: str | Path) -> Solution:
     """The solution exported to a directory."""
+    files = [Path(directory) / name for name in (DESCRIPTION, WEIGHTS)]
     try:
-        contents = [(Path(directory) / name).read_bytes() for name in (DESCRIPTION, WEIGHTS)]
+        missing = [file.name for file in files if not file.is_file()]  # a FIFO would be waited for
+        if missing:
+            raise ValueError(f"{directory} holds no exported solution (no file {missing[0]})")
+        return Solution(*[file.read_bytes() for file in files])
     except OSError as error:
         raise ValueError(f"{directory} holds no exported solution ({error.strerror}: {error.filename})") from error
-    return Solution(*contents)
 
 
 @functools.cache
@@ -241,16 +256,16 @@ def beside() -> Solution:
     return read(Path(__file__).parent)
 
 
-def u(points, **parameters) -> np.ndarray:
+def u(points, /, **parameters) -> np.ndarray:
     """u(x; μ) at one point or at many: `u(points, mu1=0.7, mu2=1.2)`."""
     return beside().u(points, **parameters)
 
 
-def outside(points, **parameters) -> np.ndarray:
+def outside(points, /, **parameters) -> np.ndarray:
     """Of each point whether it, or its μ, lies beyond what was trained."""
     return beside().outside(points, **parameters)
 
 
-def strict(points, **parameters) -> np.ndarray:
+def strict(points, /, **parameters) -> np.ndarray:
     """u(x; μ), refused beyond what was trained."""
     return beside().strict(points, **parameters)

@@ -3,7 +3,8 @@
 It is measured in units of the residual of N = 0, beside that of the trivial answer, the constant N that leaves least.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from prism.errors import FailedRun, InputError
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Sampling, draw_batch
@@ -96,7 +98,21 @@ def held_out_residual(model: Model, family: Family, key: Key) -> HeldOutResidual
     size, trivial, unit = (float(value) for value in sizes)
     unit = unit or 1.0
     misses = dict(zip(family.conditions, (float(miss) for miss in missed), strict=True))
+    asked = {f'the miss of the condition "{name}"': miss for name, miss in misses.items()}
+    _refuse_non_finite(type(family).__name__, unit, {"the residual": size, **asked})
     return HeldOutResidual(pairs, size / unit, trivial / unit, misses)
+
+
+def _refuse_non_finite(kind: str, unit: float, sizes: Mapping[str, float]) -> None:
+    """Refuse to judge a solution by what is not a number. Of N = 0 it is a matter of the equation alone."""
+    if not math.isfinite(unit):
+        raise InputError(
+            f"the residual of {kind} is not finite on held-out pairs where N = 0; look at its source, its constraint "
+            "and the bounds of its parameters"
+        )
+    for name, size in sizes.items():
+        if not math.isfinite(size):
+            raise FailedRun(f"{name} of the trained network is {size} on held-out pairs; train it at a lower rate")
 
 
 @eqx.filter_jit

@@ -1,37 +1,11 @@
 """How a training went: what was seen after every chunk of steps, in the order in which it happened."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from prism.solution.evaluation import Evaluation
 from prism.solution.held_out import HeldOutResidual
-
-
-@dataclass(frozen=True)
-class TrainingRecord:
-    """Where a training stood: what metrics.jsonl keeps of it, and what a callback sees.
-
-    `relative_l2` is the error on a small held-out sample, where the solution is known and it was measured just then;
-    `seconds` are of training alone.
-    """
-
-    step: int
-    seconds: float
-    loss: float | None
-    relative_l2: float | None
-    relative_l2_standard_error: float | None
-    skipped_steps: int
-
-    def as_json(self) -> dict[str, Any]:
-        """By name."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(content: Mapping[str, Any]) -> "TrainingRecord":
-        """The record that was written under these names."""
-        return TrainingRecord(**{field.name: content[field.name] for field in fields(TrainingRecord)})
-
+from prism.solution.training_record import TrainingRecord
 
 History = tuple[TrainingRecord, ...]
 

@@ -1,6 +1,7 @@
 """u(x; μ) and its derivatives at any number of points, for parameters by name."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,6 +10,7 @@ from jaxtyping import Array, Float
 
 from prism.errors import InputError
 from prism.networks.model import Model
+from prism.numerics.arguments import shown
 from prism.numerics.chunks import map_chunks
 from prism.objective.residuals import solution_value
 from prism.problem.family import Family
@@ -41,7 +43,7 @@ def at_points(function: PointFunction, model: Model, family: Family, x: Array, m
 
 def asked_points(family: Family, x: Array, parameters: Mapping[str, float | Array]) -> tuple[Array, Array]:
     """Points and the μ of each as arrays, if they fit the family."""
-    points = jnp.asarray(x, dtype=float)
+    points = _numbers("the points", x)
     coordinates = family.domain.coordinates
     if points.ndim not in (1, 2) or points.shape[-1] != coordinates:
         raise InputError(f"points of shape {points.shape} do not fit; give ({coordinates},) or (number, {coordinates})")
@@ -53,11 +55,18 @@ def _parameters(
 ) -> Float[Array, "... p"]:
     space = family.parameters
     space.array(**dict.fromkeys(parameters, 0.0))
-    sides = [jnp.asarray(parameters[name], dtype=float) for name in space.names]
+    sides = [_numbers(name, parameters[name]) for name in space.names]
     wrong = [name for name, side in zip(space.names, sides, strict=True) if side.shape not in ((), shape)]
     if wrong:
         raise InputError(f"{', '.join(wrong)}: give one number, or one for each of the {shape} points")
     return jnp.stack([jnp.broadcast_to(side, shape) for side in sides], axis=-1)
+
+
+def _numbers(name: str, given: Any) -> Array:
+    try:
+        return jnp.asarray(given, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: {shown(given)} is not made of real numbers; give an array of them") from error
 
 
 @eqx.filter_jit

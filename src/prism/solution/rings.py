@@ -8,9 +8,8 @@ of their law, which is skewed far outside. Distances are taken in the coordinate
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -70,15 +69,6 @@ class Ring:
         """From the log(error / ρ) at some μ of the ring, those that are not finite left out."""
         finite = np.isfinite(logs)
         return Ring(*bounds, count=int(finite.sum()), fit=fitted(beyond[finite], logs[finite]))
-
-    @staticmethod
-    def read(content: Mapping[str, Any]) -> "Ring":
-        """What `dataclasses.asdict` made of one."""
-        fit = content["fit"]
-        if fit is not None:
-            slopes = tuple(None if slope is None else float(slope) for slope in fit["slopes"])
-            fit = Fit(float(fit["centre"]), slopes, float(fit["low"]), float(fit["high"]))
-        return Ring(float(content["inner"]), float(content["outer"]), int(content["count"]), fit)
 
     def holds(self, distance: float) -> bool:
         """Whether a μ so far from the box belongs to it, or to a ring further inside."""

@@ -47,14 +47,14 @@ class Solution(eqx.Module):
     strict: bool = eqx.field(static=True, default=False)
     """Whether it refuses to answer beyond what was trained."""
 
-    def __call__(self, x: Array, **parameters: float | Array) -> Float[Array, "..."]:
+    def __call__(self, x: Array, /, **parameters: float | Array) -> Float[Array, "..."]:
         return self._ask(prediction.value, x, parameters)
 
-    def gradient(self, x: Array, **parameters: float | Array) -> Float[Array, "... coordinates"]:
+    def gradient(self, x: Array, /, **parameters: float | Array) -> Float[Array, "... coordinates"]:
         """∇ₓu at the points."""
         return self._ask(prediction.gradient, x, parameters)
 
-    def sensitivity(self, x: Array, **parameters: float | Array) -> dict[str, Float[Array, "..."]]:
+    def sensitivity(self, x: Array, /, **parameters: float | Array) -> dict[str, Float[Array, "..."]]:
         """∂u/∂μ at the points, by the name of each parameter."""
         found = self._ask(prediction.sensitivity, x, parameters)
         return {name: found[..., index] for index, name in enumerate(self.family.parameters.names)}
@@ -84,13 +84,13 @@ class Solution(eqx.Module):
         """The same solution, which raises an `InputError` where it is asked beyond what was trained."""
         return replace(self, strict=True)
 
-    def outside(self, **parameters: float) -> list[str]:
+    def outside(self, /, **parameters: float) -> list[str]:
         """The parameters that lie outside the space that was trained, or differ from what it was tuned for."""
         mu = self.family.parameters.array(**parameters)
         beyond = np.atleast_1d(self.limits.parameters_outside(mu[None])[0])
         return [name for name, far in zip(self.family.parameters.names, beyond, strict=True) if far]
 
-    def is_outside(self, x: Array, **parameters: float | Array) -> Bool[np.ndarray, "..."]:
+    def is_outside(self, x: Array, /, **parameters: float | Array) -> Bool[np.ndarray, "..."]:
         """For each point whether it, or its μ, lies beyond what was trained."""
         points, mu = prediction.asked_points(self.family, x, parameters)
         return self.limits.outside(*as_rows(points, mu)).reshape(points.shape[:-1])
@@ -123,12 +123,13 @@ class Solution(eqx.Module):
         """How error and residual are related over the trained space: measured when it is first asked for."""
         return calibrate(self.model, self.family)
 
-    def trust(self, **parameters: float) -> Trust:
+    def trust(self, /, **parameters: float) -> Trust:
         """What speaks for and against it at one μ: `solution.trust(mu1=2.0, mu2=1.2)`. The first call calibrates."""
         return judge(self.model, self.family, self.family.parameters.array(**parameters), self.calibration)
 
     def fine_tune(
         self,
+        /,
         *,
         seconds: float = 20.0,
         parts: Sequence[Tunable] | None = None,

@@ -9,7 +9,6 @@ one box width outside.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from prism.errors import FailedRun
 from prism.networks.model import Model
 from prism.numerics.chunks import map_chunks
 from prism.numerics.keys import Purpose, child, item, items, stream
@@ -58,11 +58,10 @@ class Calibration:
     rings: tuple[Ring, ...]
     """From the inside out; none without an exact solution."""
 
-    @staticmethod
-    def read(content: Mapping[str, Any]) -> "Calibration":
-        """What `dataclasses.asdict` made of one."""
-        residuals = tuple(float(residual) for residual in content["residuals"])
-        return Calibration(residuals, tuple(Ring.read(ring) for ring in content["rings"]))
+    def fits(self, family: Family) -> bool:
+        """Whether it may be one of this family's: of as many sides as its box has, with rings where it has a truth."""
+        sides = {len(ring.fit.slopes) for ring in self.rings if ring.fit is not None}
+        return bool(self.residuals) and sides <= {2 * family.parameters.size} and bool(self.rings) == family.has_exact
 
     def quantile(self, scaled: float) -> float:
         """The share of the trained space whose residual is smaller."""
@@ -135,6 +134,9 @@ def judge(model: Model, family: Family, mu: Parameter, calibration: Calibration)
     """What is known about a solution at μ, under a calibration of it."""
     space = family.parameters
     scaled = float(scaled_residuals(model, family, mu[None])[0])
+    if not np.isfinite(scaled):
+        where = ", ".join(f"{name} = {value:.4g}" for name, value in zip(space.names, mu.tolist(), strict=True))
+        raise FailedRun(f"the residual is not finite at {where}; the equation or the network has no value there")
     sides_of_mu = np.asarray(sides(space, mu), np.float64)
     estimate = calibration.estimate(scaled, sides_of_mu)
     far = sides_of_mu[: space.size] + sides_of_mu[space.size :]

@@ -7,6 +7,7 @@ constant of this problem. `Stages` computes it once, for every family, constrain
 knows no dimension. The unknowns are few: a step is Levenberg and Marquardt's, with the whole Jacobian.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from prism.errors import InputError
+from prism.errors import FailedRun, InputError
 from prism.networks.model import Model
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
 from prism.numerics.chunks import map_chunks
@@ -159,6 +160,10 @@ def fine_tune(
     tuning = Tuning.prepare(model, family, mu, tunables, stream(seed, Purpose.TUNING), points)
     state, judged = step(tuning, Levenberg.start(tuning.start, tuning.count))
     before = best = float(judged)
+    if not math.isfinite(before):
+        raise FailedRun(
+            f"the residual is {before} at this μ before tuning; the equation or the network has no value there"
+        )
     kept, steps, idle, compiled, per_step = state.unknowns, 0, 0, time.perf_counter(), 0.0
     while idle < PATIENCE and state.damping < MOST_DAMPING and time.perf_counter() - begun + per_step < seconds:
         state, judged = step(tuning, state)
