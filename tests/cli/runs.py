@@ -30,6 +30,16 @@ def prism(*arguments: object) -> Ran:
     return Ran(code, out.getvalue(), err.getvalue())
 
 
+def latest(*arguments: object) -> tuple[object, ...]:
+    """The arguments with the last value alone of an option that is among them twice."""
+    words, kept = list(arguments), []
+    for place, word in enumerate(words):
+        again = str(word).startswith("--") and word in words[place + 1 :]
+        after_again = place > 0 and str(words[place - 1]).startswith("--") and words[place - 1] in words[place:]
+        kept += [] if again or after_again else [word]
+    return tuple(kept)
+
+
 def check_refusal(ran: Ran, *words: str) -> None:
     """Exit code 2, one line, nothing on standard output."""
     assert ran.code == 2, ran

@@ -1,6 +1,7 @@
 """A family of the user's own, from the shell alone: every command, what is kept of its file, and mistakes in it."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -171,7 +172,7 @@ def test_bounds_of_an_own_family(solved):
 
 
 MISTAKES = {
-    "no such file": ("nowhere.py:Heat", "cannot read nowhere.py: No such file"),
+    "no such file": ("nowhere.py:Heat", "nowhere.py is missing; give FILE.py:NAME"),
     "no name": ("my.py", "names a file without the family in it; write FILE.py:NAME"),
     "another name": ("my.py:Heet", "defines no Heet; it has Heat"),
     "no family": ("my.py:number", "my.py:number is int; give a class that derives from prism.Family"),
@@ -195,3 +196,20 @@ def test_mistakes_are_named_in_one_line(family, message, tmp_path, monkeypatch):
     before = sorted(Path().iterdir())
     check_refusal(prism("solve", family, "--dim", 2, *SMALL, "--out", "run"), message)
     assert sorted(path for path in Path().iterdir() if path.name != "__pycache__") == before
+
+
+UNREADABLE = {
+    "null bytes": (lambda file: file.write_bytes(b"x = 1\0\n"), "null byte"),
+    "not text": (lambda file: file.write_bytes(b"# \xff\n"), "is not text in UTF-8"),
+    "UTF-16": (lambda file: file.write_text("x = 1", encoding="utf-16"), "UTF-16"),
+    "a directory": (lambda file: file.mkdir(), "is a directory"),
+    "missing": (lambda file: None, "is missing"),
+    "a FIFO": (os.mkfifo, "is a FIFO that nobody writes to"),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path, make, words):
+    make(tmp_path / "own.py")
+    ran = prism("solve", f"{tmp_path / 'own.py'}:Heat", "--dim", 2, "--steps", 1, "--out", tmp_path / "run")
+    check_refusal(ran, "cannot read a family", words, "give FILE.py:NAME")

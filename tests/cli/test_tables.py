@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -66,3 +67,23 @@ def test_other_files_are_refused(tmp_path, text, message):
     file.write_text(text)
     with pytest.raises(prism.InputError, match=message):
         read_observations(file, COLUMNS)
+
+
+@pytest.mark.parametrize("column", [1, 3])
+def test_what_is_finite_in_the_file_alone_is_refused_by_row(tmp_path, column):
+    file, rows = tmp_path / "data.npy", np.asarray([[0.1, 0.2, 0.5, 1.5]] * 3)
+    rows[2, column] = 1e39
+    np.save(file, rows)
+    assert read_observations(file, COLUMNS)[0].shape == (3, 3), "as these tests run, in double precision"
+    with jax.enable_x64(False), pytest.raises(prism.InputError, match=r"not finite in float32, in row 2 \(from 0\)"):
+        read_observations(file, COLUMNS)
+
+
+def test_arrays_of_other_things_are_refused(tmp_path):
+    for name, array in {"objects": np.asarray([{}]), "complex": POINTS + 1j, "truth": POINTS > 0}.items():
+        np.save(tmp_path / f"{name}.npy", array, allow_pickle=True)
+        with pytest.raises(prism.InputError, match=r"cannot read points: .*\.npy holds .*; give real numbers"):
+            read_points(tmp_path / f"{name}.npy", COLUMNS)
+    np.savez(tmp_path / "none.npz", other=POINTS)
+    with pytest.raises(prism.InputError, match=r"none\.npz holds no array points; give rows of 3 numbers"):
+        read_points(tmp_path / "none.npz", COLUMNS)

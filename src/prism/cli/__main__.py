@@ -1,8 +1,6 @@
 """`python -m prism.cli`."""
 
-import sys
-
-from prism.cli import main
+from prism.cli.process import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

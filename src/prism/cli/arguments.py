@@ -2,6 +2,8 @@
 
 from argparse import _ActionsContainer
 
+from prism.cli.numbers import whole_number
+
 
 def add_run(command: _ActionsContainer) -> None:
     command.add_argument(
@@ -64,7 +66,7 @@ def add_problem(problem: _ActionsContainer) -> None:
     """Which problem of a family."""
     problem.add_argument(
         "--dim",
-        type=int,
+        type=whole_number,
         metavar="D",
         help="The number of space dimensions, from 2 to millions; time is not counted. It has no default.",
     )
@@ -98,7 +100,7 @@ def add_problem(problem: _ActionsContainer) -> None:
 def add_seed(command: _ActionsContainer, meaning: str) -> None:
     command.add_argument(
         "--seed",
-        type=int,
+        type=whole_number,
         metavar="S",
         help=f"The seed of what is random: {meaning} (default 0). With --steps, the same seed gives the same numbers "
         "on the same machine.",

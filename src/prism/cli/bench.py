@@ -2,11 +2,11 @@
 
 import argparse
 import io
-import json
 import time
 
 from prism.cli.names import lookup
 from prism.cli.speech import answer, say
+from prism.files.encoding import json_text
 from prism.files.outputs import ResultDirectory
 from prism.reporting.countdown import Countdown, duration
 from prism.reporting.records import environment
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     picture = io.BytesIO()
     study.figure(rows).savefig(picture, format="png", dpi=120)
     directory.begin()
-    directory.write("results.json", (json.dumps(record, indent=1) + "\n").encode())
+    directory.write("results.json", (json_text(record, indent=1) + "\n").encode())
     directory.write("table.md", (text + "\n").encode())
     directory.write("figure.png", picture.getvalue())
     answer(record, [text, "", f"figure and results are in {directory.path}"], options.json)

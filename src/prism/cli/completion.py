@@ -9,6 +9,7 @@ from prism.cli.bench import STUDIES
 from prism.cli.lifts import LIFTS
 from prism.cli.names import FAMILIES, LIFT_STEPS, LOSSES, OPTIMISERS, PAIRINGS, SPACES, TUNABLE, lookup
 from prism.cli.parser import build_parser
+from prism.cli.speech import answer
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.families.two_body import PAIRS
 from prism.networks.modulation import MODULATIONS
@@ -35,7 +36,7 @@ PATHS = {"FILE": shtab.FILE, "FILE.py:NAME": shtab.FILE, "DIR": shtab.DIRECTORY,
 
 def run(options: argparse.Namespace, _: None) -> int:
     lookup("shell", dict.fromkeys(shtab.SUPPORTED_SHELLS), options.shell)
-    print(script(options.shell))
+    answer({}, [script(options.shell)], as_json=False)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import typing
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
@@ -10,6 +9,7 @@ from prism.cli.options import SolveOptions, option
 from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import say
 from prism.errors import InputError
+from prism.files.reading import blaming, converted
 from prism.solving.results import Standing
 from prism.solving.tasks import MADE_BY
 
@@ -46,10 +46,14 @@ def with_own_dimension(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def resumed_options(
-    given: Mapping[str, object], saved: object, standing: Standing | None = None, more: More = (None, None)
+    given: Mapping[str, object],
+    saved: Mapping[str, object],
+    source: str,
+    standing: Standing | None = None,
+    more: More = (None, None),
 ) -> SolveOptions:
-    """An earlier run's own options; only its budget may be another, as a total or by more."""
-    config = _checked_config(saved)
+    """An earlier run's own options, which stand in `source`; only its budget may be another, as a total or by more."""
+    config = saved_options(saved, source).config()
     family = own_family_again(str(config["family"]), config["family_sha256"], given.get("family"))
     budget = {name: given[name] for name in ("steps", "minutes") if name in given}
     if more != (None, None):
@@ -94,24 +98,12 @@ def own_family_again(saved: str, sha256: object, given: object) -> str:
     return given
 
 
-def _checked_config(saved: object) -> dict[str, object]:
-    """The content of config.json, if it is an object with every option and nothing else, each of its type."""
-    hints = typing.get_type_hints(SolveOptions)
-    if isinstance(saved, dict) and saved.get("made_by") == MADE_BY:
+def saved_options(saved: Mapping[str, object], source: str) -> SolveOptions:
+    """The options in a file: every one and nothing else, each of its type."""
+    if saved.get("made_by") == MADE_BY:
         raise InputError("this run was made from Python; go on with it there: prism.solve(family, resume=DIR)")
-    earlier = {name: None for name in SINCE_OWN_FAMILIES}  # which runs of earlier versions do not have
-    config: dict[str, object] = {**earlier, **(saved if isinstance(saved, dict) else {})}
-    if not isinstance(saved, dict) or set(config) != set(hints):
-        raise InputError("config.json does not hold the options of this version of prism; start a new run")
-    for name, hint in hints.items():
-        kinds = typing.get_args(hint) if typing.get_origin(hint) is not list else (list,)
-        if not any(_is_a(config[name], kind) for kind in kinds or (hint,)):
-            raise InputError(f"config.json: {name} cannot be {config[name]!r}; mend it or start a new run")
-    return config
-
-
-def _is_a(value: object, kind: type) -> bool:
-    """isinstance, where true is no number and a whole number may stand for a float."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
+    config = {**dict.fromkeys(SINCE_OWN_FAMILIES), **saved}  # which runs of earlier versions do not have
+    if set(config) != {entry.name for entry in fields(SolveOptions)}:
+        raise InputError(f"{source} does not hold the options of this version of prism; start a new run")
+    with blaming(source, InputError):
+        return converted(config, SolveOptions)

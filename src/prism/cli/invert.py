@@ -1,7 +1,6 @@
 """`prism invert`: the physical parameters from noisy values, through a finished run."""
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from prism.cli.loading import load_run
 from prism.cli.speech import answer
 from prism.cli.tables import Columns, read_observations
 from prism.errors import InputError
+from prism.files.encoding import json_text
 from prism.files.outputs import ResultDirectory
 from prism.inversion.estimate import Estimate
 from prism.inversion.inference import invert
@@ -63,6 +63,6 @@ def save_results(directory: ResultDirectory, report: dict[str, object], estimate
 
     pictures = [png(likelihoods(estimate)) for estimate in estimates]
     directory.begin()
-    directory.write("result.json", (json.dumps(report, indent=2) + "\n").encode())
+    directory.write("result.json", (json_text(report, indent=2) + "\n").encode())
     for number, picture in enumerate(pictures, start=1):
         directory.write(f"plots/likelihood-{number}.png", picture)

@@ -1,9 +1,11 @@
 """Lifts as they are typed:  dense:256+affine:4+sites:2:features=8:shared."""
 
 import math
-import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from dataclasses import fields
 
+from prism.cli.numbers import real_number, repeated, whole_number
 from prism.errors import InputError
 from prism.networks.lifts.parts import Affine, Blocks, Dense, Local, Norm, Part, Parts, Places, Quadratic, Sites, Time
 from prism.problem.family import Family
@@ -28,8 +30,6 @@ LIFTS = {
     f"neighbours, affine alone beyond {AFFINE_BEYOND:,} dimensions, each tried; the best goes on",
 }
 AUTO, OWN_NORMS = "auto", "norm:own"
-NARROWEST_DEFAULT = 64
-"""Channels of the narrowest lift that is taken where none is named."""
 NAMES: dict[str, tuple[type[Part], tuple[str, ...]]] = {
     "dense": (Dense, ("width",)),
     "affine": (Affine, ("channels",)),
@@ -52,13 +52,14 @@ def parse_lift(text: str, default: Parts, family: Family, seed: int) -> Parts:
     A dense part starts as that of the default lift does, where nothing else is said.
     """
     parts: list[Part] = []
-    for piece in text.split("+"):
+    pieces, text = text.split("+"), repeated(text)
+    for piece in pieces:
         name, *rest = piece.split(":")
         if piece == OWN_NORMS:
             parts += own_norms(text, family)
             continue
         if name not in NAMES:
-            raise InputError(f"--lift {text}: unknown part {name!r}; choose {', '.join(NAMES)}, joined by +")
+            raise InputError(f"--lift {text}: unknown part {repeated(name)!r}; choose {', '.join(NAMES)}, joined by +")
         part = _parse_part(text, piece, name, [word for word in rest if word != FOUND], default)
         if FOUND in rest:
             if not isinstance(part, Local):
@@ -76,15 +77,6 @@ def own_norms(text: str, family: Family) -> list[Part]:
     if not family.norms:
         raise InputError(f"--lift {text}: this family names no norms of its own; write norm for |x|²")
     return [norm_of(form) for form in family.norms]
-
-
-def typed_width(text: str | None) -> int:
-    """Numbers that a lift keeps for every coordinate, at the least: known before the problem is built."""
-    if text in (None, AUTO):
-        return NARROWEST_DEFAULT
-    widths = [int(found) for found in re.findall(r"(?:dense|affine|blocks:\d+):(\d+)", text)]
-    forms = [int(window) * Quadratic().channels for window in re.findall(r"quadratic:(\d+)", text)]
-    return sum(widths) + sum(forms)
 
 
 def found_groups(text: str, part: Local, family: Family, seed: int) -> Places:
@@ -106,31 +98,36 @@ def _parse_part(text: str, piece: str, name: str, words: list[str], default: Par
     if kind is Dense and (usual := default.of_kind(Dense)):
         given = {"bias": usual[0].bias, "clocks": usual[0].clocks}
     known = {field.name for field in fields(kind)}  # pyright: ignore[reportArgumentType]
+    seen: set[str] = set()
     for place, word in enumerate(words):
         key, equals, value = word.partition("=")
         if not equals and place < len(numbers):
             key, value = numbers[place], word
+        if key in seen:
+            raise InputError(f"--lift {text}: {name} has {key} twice; give it once")
+        seen.add(key)
         if key in FLAGS and not equals and key in known:
             given[key] = True
         elif key in known and key in (*INTEGERS, *numbers) and value.isdecimal():
-            given[key] = int(value)
+            given[key] = _number(text, value, whole_number)
         elif key in known and key in FLOATS:
-            given[key] = _number(text, value)
+            given[key] = _number(text, value, real_number)
         else:
-            raise InputError(f"--lift {text}: {piece!r} has {word!r}, which means nothing there; see `prism list`")
+            where = f"{repeated(piece)!r} has {repeated(word)!r}"
+            raise InputError(f"--lift {text}: {where}, which means nothing there; see `prism list`")
     if not all(number in given for number in numbers):
         needed = "a number" if len(numbers) == 1 else "two numbers"
         raise InputError(f"--lift {text}: {name} needs {needed}, such as {_example(name)}")
     return kind(**given)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
-def _number(text: str, value: str) -> float:
+def _number(text: str, value: str, read: Callable[[str], int | float]) -> int | float:
     try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
+        number = read(value)
+    except ArgumentTypeError as error:
+        raise InputError(f"--lift {text}: {error}") from None
     if not math.isfinite(number):
-        raise InputError(f"--lift {text}: {value!r} is no number")
+        raise InputError(f"--lift {text}: {repeated(value)!r} is no number")
     return number
 
 

@@ -1,10 +1,12 @@
 """Finished runs, and the μ to ask them at."""
 
 import math
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 from prism.cli.configuration import resumed_options
 from prism.cli.names import FAMILIES
+from prism.cli.numbers import real_number, repeated
 from prism.cli.options import SolveOptions
 from prism.cli.own_families import is_own, load_own
 from prism.errors import InputError
@@ -25,8 +27,12 @@ def load_run(path: Path, family: str | None = None) -> Solution:
 def read_run(path: Path) -> Stored:
     """What a run stored of its solution; what is compiled for it is kept for the next command."""
     keep_programs()
-    model = model_directory(path)
-    if not (model / "manifest.json").is_file():
+    try:
+        model = model_directory(path)
+        stored = (model / "manifest.json").is_file()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give the directory of a finished run") from error
+    if not stored:
         raise InputError(missing_run(path))
     return read(model)
 
@@ -45,7 +51,8 @@ def solution_of(stored: Stored, path: Path | str, family: str | None = None) -> 
     if stored.problem is None:
         return restored(stored, _named_family(stored, path, family))
     given = {} if family is None else {"family": family}
-    return restored(stored, resumed_options(given, dict(stored.problem)).build_family())
+    chosen = resumed_options(given, stored.problem, f"the problem in model.json of {path}")
+    return restored(stored, chosen.build_family())
 
 
 def _named_family(stored: Stored, path: Path | str, family: str | None) -> Family:
@@ -70,14 +77,17 @@ def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:
 
 def parse_values(given: list[str], parameters: ParameterSpace) -> dict[str, float]:
     """`mu1=0.7 mu2=1.2`, every parameter once."""
-    values = {}
+    values: dict[str, float] = {}
     for text in given:
         name, equals, number = text.partition("=")
+        malformed = f"malformed --mu {repeated(text)!r}; write NAME=VALUE with a finite number, such as mu1=0.7"
+        if name in values:
+            raise InputError(f"--mu gives {repeated(name)} twice; give it once")
         try:
-            values[name] = float(number) if equals else math.nan
-        except ValueError:
-            raise InputError(f"malformed --mu {text!r}; write NAME=VALUE, such as mu1=0.7") from None
+            values[name] = real_number(number) if equals else math.nan
+        except ArgumentTypeError as error:
+            raise InputError(f"{malformed} ({error})") from None
         if not math.isfinite(values[name]):
-            raise InputError(f"malformed --mu {text!r}; write NAME=VALUE with a finite number, such as mu1=0.7")
+            raise InputError(malformed)
     parameters.array(**values)
     return values

@@ -2,6 +2,8 @@
 
 from argparse import ArgumentParser
 
+from prism.cli.numbers import real_number, whole_number
+
 
 def add_method(solve: ArgumentParser) -> None:
     _add_network(solve)
@@ -22,11 +24,14 @@ def _add_network(solve: ArgumentParser) -> None:
         "choice. By default, auto (several are tried for a short time) from 2 minutes on, else a dense one.",
     )
     network.add_argument(
-        "--width", type=int, metavar="W", help="The width of the layers behind the lift (default: spring 64, adam 128)."
+        "--width",
+        type=whole_number,
+        metavar="W",
+        help="The width of the layers behind the lift (default: spring 64, adam 128).",
     )
     network.add_argument(
         "--depth",
-        type=int,
+        type=whole_number,
         metavar="L",
         help="The number of activated layers (default: spring 3, or 4 in time; adam 4).",
     )
@@ -44,7 +49,7 @@ def _add_network(solve: ArgumentParser) -> None:
     )
     network.add_argument(
         "--generator-width",
-        type=int,
+        type=whole_number,
         metavar="W",
         help="The width of the small network that turns μ into scales and shifts (default: spring 32, or 16 in time; "
         "adam 64). Widen it where u changes in complicated ways with μ.",
@@ -76,7 +81,7 @@ def _add_loss(solve: ArgumentParser) -> None:
     )
     loss.add_argument(
         "--worst-case",
-        type=int,
+        type=whole_number,
         metavar="STEPS",
         help="Move the points so many steps towards larger residuals before each step of training, which lowers the "
         "largest error rather than the mean one. Off by default.",
@@ -92,18 +97,18 @@ def _add_optimiser(solve: ArgumentParser) -> None:
         "adam, with many cheap ones.",
     )
     optimiser.add_argument(
-        "--rate", type=float, metavar="R", help="The size of the first steps (default: spring 0.5, adam 1e-3)."
+        "--rate", type=real_number, metavar="R", help="The size of the first steps (default: spring 0.5, adam 1e-3)."
     )
     optimiser.add_argument(
         "--damping",
-        type=float,
+        type=real_number,
         metavar="L",
         help="Of spring: how cautious its steps are, relative to the size of its kernel (default 1e-4). Raise it "
         "where the loss jumps.",
     )
     optimiser.add_argument(
         "--momentum",
-        type=float,
+        type=real_number,
         metavar="M",
         help="Of spring: how much of the last step enters the next, from 0 to below 1 (default 0.8).",
     )
@@ -121,13 +126,13 @@ def _add_batch(solve: ArgumentParser) -> None:
     )
     batch.add_argument(
         "--points",
-        type=int,
+        type=whole_number,
         metavar="N",
         help="The number of points per step (default: spring 400, or fewer in very many dimensions; adam 100).",
     )
     batch.add_argument(
         "--params",
-        type=int,
+        type=whole_number,
         metavar="M",
         help="The number of parameters per step, each combined with all points of it (default 10, with --pairing "
         "crossed).",

@@ -1,8 +1,10 @@
 """Names that people type, and the objects they mean."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import TypeVar
 
+from prism.cli.numbers import real_number, repeated, whole_number
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.errors import InputError
 from prism.families import (
@@ -81,30 +83,32 @@ Value = TypeVar("Value")
 def lookup(kind: str, table: Mapping[str, Value], name: str) -> Value:
     """table[name], or an error that lists what there is."""
     if name not in table:
-        raise InputError(f"unknown {kind} {name!r}; choose {', '.join(table)}")
+        raise InputError(f"unknown {kind} {repeated(name)!r}; choose {', '.join(table)}")
     return table[name]
 
 
 def parse_estimator(text: str) -> Estimator:
     """`exact`, `gram`, `coordinates:16`, `coordinates:16:shared`."""
     name, *rest = text.split(":")
+    text = repeated(text)
     if name in WHOLE_ESTIMATORS and not rest:
         return WHOLE_ESTIMATORS[name]()
-    shape = (
+    malformed = (
         f"malformed estimator {text!r}; write exact, gram, or one of coordinates:16, rademacher:8, gaussian:8, gram:16"
     )
     if name not in COUNTED_ESTIMATORS or not rest or len(rest) > 2 or rest[1:] not in ([], ["shared"]):
-        raise InputError(f"{shape} (append :shared to use the same directions for the whole batch)")
+        raise InputError(f"{malformed} (append :shared to use the same directions for the whole batch)")
     if not rest[0].isdecimal():
-        raise InputError(shape)
-    if int(rest[0]) < 1:
+        raise InputError(malformed)
+    count = _count(f"--estimator {text}", rest[0])
+    if count < 1:
         raise InputError(f"--estimator {text} draws nothing; give a whole number of 1 or more directions")
-    return COUNTED_ESTIMATORS[name](int(rest[0]), shared=len(rest) == 2)
+    return COUNTED_ESTIMATORS[name](count, shared=len(rest) == 2)
 
 
 def estimator_text(estimator: Estimator) -> str:
     """The name under which an estimator is typed."""
-    count = getattr(estimator, "count", None)
+    count = estimator.given_count
     if count is None:
         return next(name for name, kind in WHOLE_ESTIMATORS.items() if type(estimator) is kind)
     name = next(name for name, kind in COUNTED_ESTIMATORS.items() if type(estimator) is kind)
@@ -116,19 +120,32 @@ def parse_slopes(text: str) -> Slopes | None:
     if text in ("off", "whole"):
         return Slopes() if text == "whole" else None
     if not text.isdecimal():
-        raise InputError(f"malformed --slopes {text!r}; write off, whole, or a number of random directions")
-    if int(text) < 1:
-        raise InputError(f"--slopes {text}: slopes along {text} directions are none; give 1 or more, or whole")
-    return Slopes(int(text))
+        raise InputError(f"malformed --slopes {repeated(text)!r}; write off, whole, or a number of random directions")
+    count = _count("--slopes", text)
+    if count < 1:
+        raise InputError(f"--slopes {count}: slopes along {count} directions are none; give 1 or more, or whole")
+    return Slopes(count)
+
+
+def _count(option: str, digits: str) -> int:
+    try:
+        return whole_number(digits)
+    except ArgumentTypeError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def parse_space(own: ParameterSpace, law: str | None, bounds: list[str]) -> ParameterSpace:
-    """A family's own space, with another law or other bounds."""
-    sides = own.bounds()
+    """A family's own space, with another law or other bounds, each parameter's given once at most."""
+    sides, seen = own.bounds(), set()
     for text in bounds:
         name, low, high = _parse_bounds(text)
         if name not in sides:
-            raise InputError(f"--bounds {text}: unknown parameter {name!r}; choose {', '.join(sides)}")
+            raise InputError(
+                f"--bounds {repeated(text)}: unknown parameter {repeated(name)!r}; choose {', '.join(sides)}"
+            )
+        if name in seen:
+            raise InputError(f"--bounds gives {name} twice; give it once")
+        seen.add(name)
         sides[name] = (low, high)
     space = type(own) if law is None else lookup("law of parameters", SPACES, law)
     return space(**sides)  # pyright: ignore[reportArgumentType]
@@ -137,9 +154,10 @@ def parse_space(own: ParameterSpace, law: str | None, bounds: list[str]) -> Para
 def _parse_bounds(text: str) -> tuple[str, float, float]:
     name, equals, interval = text.partition("=")
     low, colon, high = interval.partition(":")
+    malformed = f"malformed --bounds {repeated(text)!r}; write NAME=LOW:HIGH, such as mu1=0.5:1.5"
+    if not equals or not colon:
+        raise InputError(malformed)
     try:
-        if not equals or not colon:
-            raise ValueError
-        return name, float(low), float(high)
-    except ValueError:
-        raise InputError(f"malformed --bounds {text!r}; write NAME=LOW:HIGH, such as mu1=0.5:1.5") from None
+        return name, real_number(low), real_number(high)
+    except ArgumentTypeError as error:
+        raise InputError(f"{malformed} ({error})") from None

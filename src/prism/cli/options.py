@@ -1,9 +1,8 @@
 """The options of `prism solve`: what each may be, its default, and the objects they mean."""
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 
-from prism.cli.lifts import AUTO, lift_text, parse_lift, typed_width
+from prism.cli.lifts import AUTO, lift_text, parse_lift
 from prism.cli.names import (
     FAMILIES,
     LIFT_STEPS,
@@ -21,19 +20,20 @@ from prism.derivatives.estimators import Coordinates, Estimator
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
 from prism.families.two_body import TwoBodyFamily
-from prism.networks.lifts.parts import parts_of
+from prism.networks.lifts.parts import Parts, parts_of
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
+from prism.numerics.ranges import MOST_COUNTED, fits_single_precision
 from prism.objective.batches import Sampling
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.family import Family
 from prism.problem.fingerprint import fingerprint
+from prism.solving.refusals import refuse_impossible, refuse_long_points
 from prism.solving.settings import Settings, architecture_for, default_optimiser
 from prism.training.loop import Budget
-from prism.training.memory import available_bytes
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam, Optimiser
 
@@ -83,26 +83,24 @@ class SolveOptions:
     def __post_init__(self):
         for name in ("width", "depth", "generator_width", "rate", "damping", "checkpoint_seconds"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
+            if value is not None and not (value > 0 and fits_single_precision(value)):
                 raise InputError(f"{option(name)} {value} is too small or too large; give a positive number")
         for name in ("points", "params", "steps", "worst_case"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{option(name)} {value} does nothing; give 1 or more")
-        if self.minutes is not None and not 0 < self.minutes < math.inf:
-            raise InputError(f"--minutes {self.minutes:g} does nothing; give a positive number")
+        for name in ("dim", "steps"):
+            if (getattr(self, name) or 0) > MOST_COUNTED:
+                raise InputError(f"{option(name)} {getattr(self, name)} is too large; give {MOST_COUNTED} or less")
+        if self.minutes is not None and not (self.minutes > 0 and fits_single_precision(60.0 * self.minutes)):
+            raise InputError(f"--minutes {self.minutes:g} is out of range; give a positive number")
         if self.momentum is not None and not 0 <= self.momentum < 1:
             raise InputError(f"--momentum {self.momentum} is out of range; give 0 up to, but without, 1")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"--seed {self.seed} is out of range; give 0 to {2**32 - 1}")
 
     def build_family(self) -> Family:
-        needed = 4 * self.dim * (1 + typed_width(self.lift))
-        if needed > available_bytes():
-            raise InputError(
-                f"--dim {self.dim}: the lift alone needs {needed / 2**30:,.0f} GiB, more than is free; "
-                "take a smaller --dim or a narrower --lift"
-            )
+        refuse_long_points(self.dim)
         if is_own(self.family):
             return self._own_family()
         kind = lookup("family", FAMILIES, self.family)
@@ -151,7 +149,7 @@ class SolveOptions:
         )
         if self.activation is not None:
             architecture = replace(architecture, activation=lookup("activation", ACTIVATIONS, self.activation)())
-        return replace(
+        settings = replace(
             default,
             estimator=self._estimator(family, default.estimator),
             architecture=architecture,
@@ -162,6 +160,8 @@ class SolveOptions:
             seed=self.seed,
             checkpoint_seconds=self.checkpoint_seconds,
         )
+        refuse_impossible(family, settings, lift_is_open=self.lift in (None, AUTO))
+        return settings
 
     def _architecture(self, default: Architecture, family: Family) -> Architecture:
         """The default one behind the lift that was asked for; `auto` is decided later, from trials."""
@@ -248,3 +248,10 @@ class SolveOptions:
 def option(name: str) -> str:
     """The option as it is typed."""
     return f"--{name.replace('_', '-')}"
+
+
+def typed(name: str, value: object) -> str:
+    """A setting as it is typed."""
+    if isinstance(value, Parts):
+        return f"{option(name)} {lift_text(value)}"
+    return f"{option(name)} {estimator_text(value) if isinstance(value, Estimator) else value}"

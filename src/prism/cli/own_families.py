@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from prism.errors import InputError
+from prism.files.reading import Unreadable, as_text, read_bytes
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
 
@@ -89,9 +90,10 @@ def load_own(text: str) -> OwnFamily:
     if not colon or not name.isidentifier():
         raise InputError(f"{text!r} names a file without the family in it; write FILE.py:NAME, {EXAMPLE}")
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}; give FILE.py:NAME, {EXAMPLE}") from error
+        content = read_bytes(path)
+        as_text(content)
+    except Unreadable as error:
+        raise InputError(f"cannot read a family: {path} {error}; give FILE.py:NAME, {EXAMPLE}") from error
     module = _executed(path.resolve(), content)
     families = [key for key, value in vars(module).items() if _makes_families(value) and not key.startswith("_")]
     if not hasattr(module, name):

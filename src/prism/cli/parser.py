@@ -2,7 +2,7 @@
 
 import argparse
 import importlib
-import sys
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
@@ -11,14 +11,33 @@ import prism
 from prism.cli import places, texts
 from prism.cli.arguments import add_family, add_json, add_mu, add_output, add_problem, add_query, add_run, add_seed
 from prism.cli.method_arguments import add_method
+from prism.cli.numbers import real_number, repeated, whole_number
+from prism.cli.speech import complain
 from prism.cli.texts import Text
+
+
+class StoreOnce(argparse._StoreAction):
+    """An option with a value, refused where that is empty, or where it is given again: which of the two is meant is
+    not known."""
+
+    def __call__(self, parser, namespace, values, option_string=None) -> None:
+        if option_string is not None and getattr(namespace, self.dest, self.default) is not self.default:
+            raise argparse.ArgumentError(self, "given twice; give it once")
+        if values == "":
+            raise argparse.ArgumentError(self, "the value is empty; give one, or leave the option out")
+        super().__call__(parser, namespace, values, option_string)
 
 
 class OneLineParser(argparse.ArgumentParser):
     """Errors in one line and exit code 2."""
 
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.register("action", None, StoreOnce)
+
     def error(self, message: str) -> NoReturn:
-        print(f"prism: error: {message}; see `{self.prog} --help`", file=sys.stderr)
+        words = re.sub(r"\S{60,}", lambda found: repeated(found[0]), message)
+        complain("error", f"{words}; see `{self.prog} --help`")
         raise SystemExit(2)
 
 
@@ -69,7 +88,10 @@ def _command(
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
-    run = lambda options, place: importlib.import_module(f"prism.cli.{module}").run(options, place)
+
+    def run(options: argparse.Namespace, place: Any) -> int:
+        return importlib.import_module(f"prism.cli.{module}").run(options, place)
+
     command.set_defaults(run=run, output=output)
     return command
 
@@ -87,7 +109,7 @@ def _add_solve(commands) -> None:
     length = budget.add_mutually_exclusive_group()
     length.add_argument(
         "--minutes",
-        type=float,
+        type=real_number,
         metavar="T",
         help="How long to train (default 1); what is compiled before and measured after does not count. More minutes "
         "make smaller errors; from 2 minutes on, some of them are spent on finding the lift that suits. With --resume "
@@ -95,16 +117,19 @@ def _add_solve(commands) -> None:
     )
     length.add_argument(
         "--steps",
-        type=int,
+        type=whole_number,
         metavar="N",
         help="How many steps to train, instead of --minutes: the result then does not depend on how fast the machine "
         "is. With --resume it is the total.",
     )
     length.add_argument(
-        "--more-minutes", type=float, metavar="T", help="With --resume: how long to train beyond what was trained."
+        "--more-minutes",
+        type=real_number,
+        metavar="T",
+        help="With --resume: how long to train beyond what was trained.",
     )
     length.add_argument(
-        "--more-steps", type=int, metavar="N", help="With --resume: how many steps to make beyond those made."
+        "--more-steps", type=whole_number, metavar="N", help="With --resume: how many steps to make beyond those made."
     )
     add_seed(budget, "the problem's coefficients, the first network and the points")
     output = solve.add_argument_group("common options: the output")
@@ -124,7 +149,7 @@ def _add_solve(commands) -> None:
     )
     output.add_argument(
         "--checkpoint-seconds",
-        type=float,
+        type=real_number,
         metavar="T",
         help="How often the state is saved, from which a run that was killed goes on (default 60).",
     )
@@ -167,8 +192,8 @@ def _add_predict(commands) -> None:
         "--points",
         metavar="FILE",
         required=True,
-        help="The points, one per row (time last, where the family has it): .npy, or .csv with or without a header "
-        "x1,x2,...,t. A table that predict wrote is read too.",
+        help="The points, one per row (time last, where the family has it): .npy, .npz with points, or .csv with or "
+        "without a header x1,x2,...,t; .gz, .bz2 and .xz of these too. A table that predict wrote is read too.",
     )
     predict.add_argument(
         "--values-only", action="store_true", default=False, help="Leave the points out of what is written to --out."
@@ -195,7 +220,9 @@ def _add_trust_and_tune(commands) -> None:
     add_json(trust)
     tune = _command(commands, "tune", texts.TUNE, "tune", places.for_tune)
     add_query(tune)
-    tune.add_argument("--seconds", type=float, metavar="T", help="How long to train, with compilation (default 20).")
+    tune.add_argument(
+        "--seconds", type=real_number, metavar="T", help="How long to train, with compilation (default 20)."
+    )
     tune.add_argument(
         "--trains",
         metavar="P",
@@ -225,20 +252,20 @@ def _add_invert(commands) -> None:
     )
     invert.add_argument(
         "--noise",
-        type=float,
+        type=real_number,
         metavar="S",
         help="The standard deviation of the noise in the values. By default it is estimated from how well u fits.",
     )
     invert.add_argument(
         "--model-error",
-        type=float,
+        type=real_number,
         metavar="E",
         help="The relative L2 error of the run, which widens the intervals accordingly. Give it where the run's "
         "error is not small beside the noise.",
     )
     invert.add_argument(
         "--physics",
-        type=float,
+        type=real_number,
         metavar="W",
         help="How much the residual of the equation counts beside the data, as a prior for μ at which the run solves "
         "the equation well (default 0).",

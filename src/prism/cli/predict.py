@@ -5,10 +5,12 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from prism.cli.loading import load_run, parse_mu
 from prism.cli.speech import answer
 from prism.cli.tables import BEYOND, VALUE, Columns, encoded, read_points
+from prism.errors import FailedRun
 from prism.files.outputs import OutputFile
 
 
@@ -20,6 +22,7 @@ def run(options: argparse.Namespace, output: OutputFile | None) -> int:
     points = read_points(Path(options.points), columns)
     asked = jnp.asarray(points, dtype=float)
     values = np.asarray(solution(asked, **mu))
+    refuse_non_finite(values)
     beyond = solution.is_outside(asked, **mu)
     report: dict[str, object] = {
         "points": len(values),
@@ -42,3 +45,12 @@ def run(options: argparse.Namespace, output: OutputFile | None) -> int:
         report, lines = {**report, "values": values.tolist(), "values_outside": beyond.tolist()}, []
     answer(report, lines, options.json)
     return 0
+
+
+def refuse_non_finite(values: Float[np.ndarray, "n"]) -> None:
+    """Refuse values that are not numbers, and say how many of them and which is the first."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise FailedRun(
+            f"u is not finite at {len(wrong):,} of {len(values):,} points, the first in row {wrong[0]} (from 0)"
+        )

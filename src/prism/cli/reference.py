@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import jax
@@ -10,10 +11,11 @@ import numpy as np
 
 from prism.cli.configuration import given_options, with_own_dimension
 from prism.cli.loading import parse_values
+from prism.cli.numbers import real_number, repeated
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer
 from prism.cli.tables import Columns, read_points
-from prism.errors import InputError
+from prism.errors import FailedRun, InputError
 from prism.numerics.precision import in_double_precision
 from prism.problem.family import Family
 from prism.references.reference import Reference
@@ -33,6 +35,10 @@ def run(options: argparse.Namespace, _: None) -> int:
     found = reference_at(family, x, mu)
     if not math.isfinite(found.value):
         raise InputError(f"no value at --at {options.at} for {' '.join(options.mu)}; are the parameters possible?")
+    if not math.isfinite(found.uncertainty):
+        raise FailedRun(
+            f"the uncertainty of the value at --at {options.at} is not known ({found.method}); take another point"
+        )
     report = {
         "family": chosen.family,
         "dim": chosen.dim,
@@ -60,29 +66,34 @@ def reference_at(family: Family, x: np.ndarray, mu: dict[str, float]) -> Referen
 
 def parse_point(text: str, family: Family) -> np.ndarray:
     """`x=0,t=0.3`: every space coordinate the same number, or x=FILE with one row of them; t where there is time."""
-    sides: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, value = part.partition("=")
-        sides[name] = value
+    parts, text = [part.partition("=") for part in text.split(",")], repeated(text)
+    sides = {name: value for name, _, value in parts}
+    if len(sides) < len(parts):
+        raise InputError(f"--at {text} gives a coordinate twice; give each once")
     wanted = ["x"] if family.domain.time_horizon is None else ["x", "t"]
     if sorted(sides) != sorted(wanted):
         example = ",".join(f"{name}=0" for name in wanted)
         raise InputError(f"malformed --at {text!r}; give {' and '.join(wanted)}, such as --at {example}")
     dimension = family.domain.dimension
-    space = _number(sides["x"])
+    space = _number(text, sides["x"])
     given = lambda: read_points(Path(sides["x"]), Columns.of_space(dimension))[0]
     point = np.full(dimension, space) if space is not None else given()
     if "t" not in sides:
         return point
-    time, horizon = _number(sides["t"]), family.domain.time_horizon or 0.0
+    time, horizon = _number(text, sides["t"]), family.domain.time_horizon or 0.0
     if time is None or not 0.0 <= time <= horizon:
-        raise InputError(f"--at {text}: t is {sides['t']}; give a time from 0 to {horizon:g}")
+        raise InputError(f"--at {text}: t is {repeated(sides['t'])}; give a time from 0 to {horizon:g}")
     return np.append(point, time)
 
 
-def _number(text: str) -> float | None:
+def _number(text: str, value: str) -> float | None:
+    """The number, or None where it is none, as the name of a file."""
     try:
-        number = float(text)
+        float(value)
     except ValueError:
         return None
+    try:
+        number = real_number(value)
+    except ArgumentTypeError as error:
+        raise InputError(f"--at {text}: {error}") from None
     return number if math.isfinite(number) else None

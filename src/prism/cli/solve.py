@@ -15,9 +15,10 @@ from prism.problem.fingerprint import same_equation
 from prism.reporting.records import RunDirectory
 from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
+from prism.solving.refusals import refuse_long_points
 from prism.solving.results import Standing, finish, finished_report, warn_of
 from prism.solving.runs import Record, execute
-from prism.solving.settings import Settings
+from prism.solving.settings import FEWEST_NATURAL_POINTS, Settings
 from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 
@@ -26,9 +27,11 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
     given, more = given_options(options), (getattr(options, "more_steps", None), getattr(options, "more_minutes", None))
     if options.resume is None:
         return solve_into(directory, build(new_options(given, more)), resume=False, as_json=options.json)
-    standing = Standing.of(directory)
-    chosen = resumed_options(given, directory.read_json("config.json"), standing, more)
+    standing, config = Standing.of(directory), directory.read_json("config.json")
+    standing.identity.check_config(config, directory.path)
+    chosen = resumed_options(given, config, str(directory.path / "config.json"), standing, more)
     budget = chosen.build_budget()
+    standing.check(budget)
     if standing.has_spent(budget) and (report := finished_report(directory, standing.step)) is not None:
         advice = f"add to it with --more-minutes, or give a larger total; its report is in {directory.path}/report.json"
         say(f"{standing.describe(budget)}; {advice}")
@@ -38,6 +41,7 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
     gone = f"{standing.step:,} steps and {standing.spent.seconds / 60:.2g} minutes"
     say(f"{gone} of training are done; the total is {budget.describe()}")
     task = build(chosen)
+    standing.identity.check_family(task.family)
     if not same_equation(chosen.equation, task.options.equation):
         raise InputError(f"{directory.path} is a run of another equation than {chosen.family} is now; start a new run")
     return solve_into(directory, task, resume=True, as_json=options.json)
@@ -57,6 +61,7 @@ class Task:
 def build(chosen: SolveOptions) -> Task:
     """Every option is turned into its object before a directory is touched, so that a mistake costs nothing."""
     keep_programs()
+    refuse_long_points(chosen.dim, min(chosen.points or FEWEST_NATURAL_POINTS, FEWEST_NATURAL_POINTS))
     budget, family = chosen.build_budget(), chosen.build_checked_family()
     settings = chosen.build_settings(family)
     if chosen.lift is None and chosen.width is None and chosen.depth is None:
@@ -86,11 +91,14 @@ def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool)
     if outcome.interrupted_by is not None:
         named = f"{chosen.family} " if is_own(chosen.family) else ""
         again = f"prism solve {named}--resume {directory.path}"
-        say(f"interrupted at step {outcome.steps:,}, state saved; go on with: {again}")
+        where = f"at step {outcome.steps:,}, state saved" if outcome.steps else "before the first step"
+        say(f"interrupted {where}; go on with: {again}")
         return 128 + outcome.interrupted_by
     report = finish(directory, outcome, head(chosen), chosen.config())
     lines = [*outcome.describe(), f"everything is in {report['out']}; pictures in {report['out']}/plots"]
     answer(report, lines, as_json)
+    if outcome.unmeasured is not None:
+        raise InputError(f"{outcome.unmeasured}; it is kept in {directory.path}")
     outcome.warn()
     return 0
 

@@ -1,13 +1,13 @@
 """`prism structure`: which coordinates interact, read off the equation, and the lift that suits."""
 
 import argparse
-import json
 
 from prism.cli.configuration import given_options, with_own_dimension
 from prism.cli.lifts import lift_text
 from prism.cli.options import SolveOptions
 from prism.cli.speech import answer
 from prism.errors import InputError
+from prism.files.encoding import json_text
 from prism.files.outputs import ResultDirectory
 from prism.problem.structure import find_structure
 from prism.solving.lift_choice import suggested_lift
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     }
     directory.begin()
     whole = {**record, "pairs": [list(pair) for pair in structure.pairs[:MOST_PAIRS]]}
-    directory.write("structure.json", (json.dumps(whole, indent=1) + "\n").encode())
+    directory.write("structure.json", (json_text(whole, indent=1) + "\n").encode())
     directory.write("structure.png", structure_picture(structure, chosen.family))
     advice = "no lift is suggested; the usual one is dense" if lift is None else f"suggested: --lift {lift_text(lift)}"
     answer(record, [*structure.describe(), advice, f"picture and pairs are in {directory.path}"], options.json)

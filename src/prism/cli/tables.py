@@ -1,22 +1,25 @@
-"""Tables of points and values:  x1,x2,...,t,u  as .csv with or without a header, .npy or .npz.
+"""Tables of points and values:  x1,x2,...,t,u  as .csv with or without a header, .npy or .npz, also compressed.
 
 What `predict` writes, `invert` reads: a table with a column u. Columns are told by their names where there is a header,
 by their order where there is none.
 """
 
 import io
-import warnings
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 
 from prism.errors import InputError
+from prism.files.reading import Unreadable
+from prism.files.tables import Table, read_table
 from prism.problem.points import Domain
 
 VALUE, BEYOND = "u", "outside"
+POINTS, VALUES = "points", (VALUE, "values")
+"""Names of the arrays of a .npz file."""
 MOST_SHOWN = 6
 
 
@@ -59,9 +62,10 @@ def read_observations(path: Path, columns: Columns) -> tuple[np.ndarray, np.ndar
         if table.ndim != 2 or table.shape[1] != count + 1:
             raise InputError(f"{path} holds a table of shape {table.shape}; {fix}")
         table, values = table[:, :-1], table[:, -1]
-    points = _checked(path, table, count, fix, finite=False)
-    if values.shape != (len(points),) or values.dtype.kind not in "fiu":
+    points = _checked(path, table, count, fix)
+    if values.shape != (len(points),):
         raise InputError(f"{path} holds values of shape {values.shape} for {len(points)} points; {fix}")
+    _check_finite(path, values[:, None])
     return points, values
 
 
@@ -84,53 +88,46 @@ def encoded(
 def _read(path: Path, columns: Columns, what: str, fix: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Points, or a table without names, and the values beside them where they are told apart."""
     try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                values = next((arrays[name] for name in (VALUE, "values") if name in arrays), None)
-                return arrays["points"], values
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False), None
-        return _read_csv(path, columns)
-    except (OSError, ValueError, KeyError, UserWarning, EOFError, zipfile.BadZipFile) as error:
-        reason = (str(error).splitlines() or ["malformed"])[0]
-        raise InputError(f"cannot read {what} from {path}: {reason}; {fix}") from error
+        found = read_table(path, (POINTS, *VALUES))
+        if isinstance(found, Table):
+            return _by_names(found, columns)
+        if POINTS not in found:
+            raise Unreadable(f"holds no array {POINTS}")
+    except Unreadable as error:
+        raise InputError(f"cannot read {what}: {path} {error}; {fix}") from error
+    return found[POINTS], next((found[name] for name in VALUES if name in found), None)
 
 
-def _read_csv(path: Path, columns: Columns) -> tuple[np.ndarray, np.ndarray | None]:
-    """By the names of a header where there is one; the rows are numbers."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()  # Excel begins its files with a mark
-    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    header = _header(lines[first]) if lines else None
-    with warnings.catch_warnings(action="error"):  # what numpy says of an empty file
-        table = np.loadtxt(lines if header is None else lines[first + 1 :], delimiter=",", ndmin=2)
-    if header is None or (lines[first].lstrip().startswith("#") and not set(columns.names) <= set(header)):
-        return table, None  # a remark is passed over
+def _by_names(table: Table, columns: Columns) -> tuple[np.ndarray, np.ndarray | None]:
+    """By the names of a header where there is one."""
+    header, rows = table.header, table.rows
+    if header is None or (table.is_remark and not set(columns.names) <= set(header)):
+        return rows, None  # a remark is passed over
     missing = [name for name in columns.names if name not in header]
-    if missing or len(set(header)) < len(header) or table.shape[1] != len(header):
+    if missing or len(set(header)) < len(header) or rows.shape[1] != len(header):
         wrong = f"no column {missing[0]}" if missing else "a header that does not fit its rows"
-        raise ValueError(f"{wrong}; a header names {columns.describe()} and u")
-    column = lambda name: table[:, header.index(name)]
+        raise Unreadable(f"has {wrong}; a header names {columns.describe()} and u")
+    column = lambda name: rows[:, header.index(name)]
     values = column(VALUE) if VALUE in header else None
     return np.column_stack([column(name) for name in columns.names]), values
 
 
-def _header(line: str) -> list[str] | None:
-    """The names in a line whose first entry is no number; `#` before them does not count."""
-    names = [name.strip() for name in line.strip().lstrip("#").split(",")]
-    try:
-        float(names[0])
-    except ValueError:
-        return names
-    return None
-
-
-def _checked(path: Path, points: np.ndarray, coordinates: int, fix: str, finite: bool = True) -> np.ndarray:
+def _checked(path: Path, points: np.ndarray, coordinates: int, fix: str) -> np.ndarray:
     points = points[None] if points.ndim == 1 else points
-    if points.ndim != 2 or points.shape[1] != coordinates or points.dtype.kind not in "fiu":
+    if points.ndim != 2 or points.shape[1] != coordinates:
         raise InputError(f"{path} holds an array of shape {points.shape}; {fix}")
     if not len(points):
         raise InputError(f"{path} is empty; {fix}")
-    if finite and not np.all(np.isfinite(points)):
-        row = int(np.argwhere(~np.isfinite(points))[0][0])
-        raise InputError(f"{path} holds a number that is not finite, in row {row} (from 0)")
+    _check_finite(path, points)
     return points
+
+
+def _check_finite(path: Path, rows: np.ndarray) -> None:
+    """Refuse what is not finite, in the file or in the precision in which it is worked with."""
+    precision = jnp.zeros(()).dtype
+    with np.errstate(over="ignore"):
+        wrong = ~np.isfinite(rows.astype(precision)).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        where = f" in {precision}" if np.isfinite(rows[row]).all() else ""
+        raise InputError(f"{path} holds a number that is not finite{where}, in row {row} (from 0); leave it out")

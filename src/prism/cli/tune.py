@@ -1,7 +1,6 @@
 """`prism tune`: a run's solution adapted to one μ, stored as a solution of its own."""
 
 import argparse
-import json
 import math
 import warnings
 from pathlib import Path
@@ -10,8 +9,12 @@ from prism.cli.loading import parse_mu, read_run, solution_of
 from prism.cli.names import TUNABLE, lookup
 from prism.cli.speech import answer, say
 from prism.errors import InputError, NotImproved
+from prism.files.encoding import json_text
 from prism.files.outputs import ResultDirectory
+from prism.networks.model import Model
 from prism.numerics.keys import Purpose, stream
+from prism.problem.family import Family
+from prism.shapes import Parameter
 from prism.solution.artifacts import save
 from prism.solution.evaluation import error_at, shown_factor
 from prism.solution.tuning import fine_tune
@@ -30,7 +33,7 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     mu, family = solution.family.parameters.array(**named), solution.family
     say(f"tuning {trains} at {', '.join(f'{name} = {value:g}' for name, value in named.items())}")
     tuned = fine_tune(solution.model, family, mu, parts, seconds)
-    error = lambda model: error_at(model, family, mu, stream(0, Purpose.EVALUATION)) if family.has_exact else None
+    error = lambda model: known_error(model, family, mu)
     report = {
         "mu": named,
         "outside": solution.outside(**named),
@@ -43,11 +46,19 @@ def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
     }
     directory.begin()
     save(tuned.model, family, directory.path / "model", stored.problem, named)
-    directory.write("tuning.json", (json.dumps(report, indent=1) + "\n").encode())
+    directory.write("tuning.json", (json_text(report, indent=1) + "\n").encode())
     answer(report, describe(report), options.json)
     if not tuned.gained:
         warnings.warn(tuned.advice, NotImproved, stacklevel=1)
     return 0
+
+
+def known_error(model: Model, family: Family, mu: Parameter) -> float | None:
+    """The relative L2 error at μ; None where the exact solution is not known there."""
+    if not family.has_exact:
+        return None
+    error = error_at(model, family, mu, stream(0, Purpose.EVALUATION))
+    return error if math.isfinite(error) else None
 
 
 def describe(report: dict) -> list[str]:
@@ -57,7 +68,8 @@ def describe(report: dict) -> list[str]:
         f"({report['seconds_per_step'] * 1e3:.0f} ms per step)",
         f"scaled residual   {report['residual_before']:.3e} -> {report['residual_after']:.3e}   on points not fitted",
     ]
-    if report["error_before"] is not None:
+    if report["error_before"] is not None and report["error_after"] is not None:
         before, after = report["error_before"], report["error_after"]
-        lines.append(f"relative L2 error {before:.3e} -> {after:.3e}   {shown_factor(before / after)} times less")
+        factor = f"   {shown_factor(before / after)} times less" if after > 0.0 else ""
+        lines.append(f"relative L2 error {before:.3e} -> {after:.3e}{factor}")
     return [*lines, f"the solution at this μ is in {report['out']}; prism predict reads it"]
