@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # Plots go to files: no window is ever opened.
 export MPLBACKEND ?= Agg
 
-.PHONY: help demo test test-slow lint docs bench clean
+.PHONY: help demo test test-slow lint docs bench reliability clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make lint       ruff and basedpyright"
 	@echo "make docs       the documents as a site: open site/index.html"
 	@echo "make bench      measure the time of a training step"
+	@echo "make reliability  kills, damage, bad input: the figures of docs/reliability.md"
 	@echo "make clean      remove .venv, caches and build products"
 
 demo: $(INSTALLED)
@@ -40,6 +41,14 @@ docs: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(BIN)/python benchmarks/step_time.py
+
+# What the guards cost is measured alone. The table is made of whatever was measured, also where a test failed.
+reliability: $(INSTALLED)
+	@status=0; \
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow -rP tests/reliability \
+	  --ignore tests/reliability/test_guards.py || status=1; \
+	$(BIN)/python -m pytest -m slow -rP tests/reliability/test_guards.py || status=1; \
+	$(BIN)/python benchmarks/tables.py || status=1; exit $$status
 
 clean:
 	@rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis

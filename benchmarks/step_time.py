@@ -38,12 +38,13 @@ from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE
 from prism.numerics.keys import Purpose, stream
+from prism.numerics.memory import peak_rss_megabytes
 from prism.objective.batches import Sampling
 from prism.reporting.records import environment
 from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
-from prism.training.memory import compiled_bytes, peak_rss_megabytes
+from prism.training.memory import compiled_bytes
 from prism.training.optimisers import Adam
 from prism.training.program import Program
 

@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +206,40 @@ def _job_columns(record: Row) -> Row:
     return {"d": record["job"]["dim"], "minutes": record["job"]["minutes"], "seed": record["job"]["seed"]}
 
 
+FAULTS = {
+    "kills": "a run killed (SIGKILL) at a random moment ends with the bits of an undisturbed one",
+    "flipped bits": "a flipped bit in a file of a run is found, or changes nothing",
+    "malformed inputs": "a malformed call, file or family is refused in one line",
+    "signals": "SIGTERM or Ctrl-C, once or twice: exit 143 or 130, and the run goes on",
+    "full disks": "a disk that becomes full is told in one line; with room, the call succeeds",
+    "directories for reading": "a place that may not be written is refused",
+    "directories that vanish": "a directory removed during a run is told in one line",
+    "two runs in one directory": "the second run is refused, the first ends as if alone",
+}
+
+
+def reliability(parts: Mapping[str, Row]) -> str:
+    """One line for each kind of fault: how often it was tried, and how often the promise held."""
+    known = [name for name in FAULTS if name in parts]
+    rows = [{"promise": FAULTS[name], "tried": parts[name]["tried"], "held": parts[name]["held"]} for name in known]
+    return markdown(rows)
+
+
+def reliability_details(parts: Mapping[str, Row]) -> str:
+    """The counts behind that table, and what the guards cost."""
+    kills, flips, malformed, guards = (parts[name] for name in ("kills", "flipped bits", "malformed inputs", "guards"))
+    share, checks = guards["share of a step"], guards["seconds of checks"]
+    found = {
+        "kills while a checkpoint was written": kills["while a checkpoint was written"],
+        **{f"flipped bits: {name}": flips[name] for name in sorted(flips) if "hashed" in name},
+        **{f"malformed inputs: {name}": count for name, count in malformed["faults"].items()},
+        "guard against steps that are not finite, of a step (limit 2 %)": f"{100 * share:.1f} %",
+        "checks of a family of one's own at the start (limit 1 s)": f"{checks:.2f} s",
+        "the same, their programs compiled for the first time": f"{guards['seconds of first checks']:.2f} s",
+    }
+    return markdown([{"what": name, "count": value} for name, value in found.items()])
+
+
 def study(name: str, record: Row) -> str:
     """The table and the finding of `prism bench NAME`, with the command."""
     known, rows = STUDIES[name], record["rows"]
@@ -230,6 +264,8 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "typed-in-control": ("typed_in.json", typed_in_control),
     "kink": ("kink.json", markdown),
     "basket": ("basket.json", markdown),
+    "reliability": ("reliability.json", reliability),
+    "reliability-details": ("reliability.json", reliability_details),
 }
 """Where its results are, and what is made of them; of several files their contents are a list."""
 
