@@ -119,3 +119,51 @@ def test_keys_are_made_in_one_module():
     makers = ("key", "PRNGKey", "split", "fold_in", "clone")
     found = {name: lines for name, tree in MODULES.items() if (lines := calls_to_jax_random(tree, makers))}
     assert set(found) == {"prism.numerics.keys"}
+
+
+READING = {"read_bytes", "read_text", "loads", "load", "load_file", "loadtxt", "genfromtxt", "fromfile", "memmap"}
+READING |= {"safe_open", "literal_eval", "open", "fdopen", "ZipFile", "LZMAFile"}
+FORMATS = {"json", "csv", "pickle", "zipfile", "tarfile", "gzip", "bz2", "lzma", "zlib", "shelve", "configparser"}
+FORMATS |= {"tomllib", "safetensors"}
+READERS = {
+    "prism.files.reading": "bytes and JSON",
+    "prism.files.compression": "what was compressed",
+    "prism.files.npy": "the headers of arrays",
+    "prism.files.tables": "text, by NumPy",
+    "prism.files.arrays": "safetensors",
+    "prism.files.encoding": "writes JSON",
+    "prism.files.storage": "writes",
+    "prism.files.locks": "writes",
+    "prism.numerics.memory": "what the system says in /proc",
+    "prism.cli.process": "the null device, for streams that are closed",
+    "prism.solution.export_numpy": "copied into exports, where it stands alone",
+}
+"""The modules that may open a file, or know its format, and for what."""
+
+
+def reading_lines(tree: ast.Module) -> list[int]:
+    """The lines in which a file is opened or parsed, by what that is called in every library in use."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            found += [node.lineno for name in names if name.split(".")[0] in FORMATS]
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in READING:
+            found.append(node.lineno)
+        if isinstance(called, ast.Name) and called.id == "open":
+            found.append(node.lineno)
+    return found
+
+
+def test_only_listed_modules_open_files():
+    """What comes from outside is checked in one place, and no other opens a file."""
+    assert {name for name, tree in MODULES.items() if reading_lines(tree)} == set(READERS)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open('a')", "path.open()", "Path('a').read_text()", "import json", "from json import loads", "np.load(path)"],
+)
+def test_a_reader_would_be_found(code):
+    assert reading_lines(ast.parse(code)) == [1]

@@ -174,7 +174,7 @@ def test_skeleton_defines_a_family_that_passes_the_check():
     import jax
 
     import prism
-    from prism.problem.checks import check_family
+    from prism.problem.checks.family import check_family
 
     module = runpy.run_path(str(ROOT / "examples/skeleton.py"))
     check_family(module["MyFamily"](prism.Ball(10)), jax.random.key(0))

@@ -36,7 +36,7 @@ from prism.numerics import ahead, random
 from prism.numerics.keys import Purpose, child, children, item, items, root
 from prism.objective.rows import Objective
 from prism.problem import points
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.structure import find_structure
 from prism.problem.terms import sample_pair
 from prism.solution.evaluation import errors_at, evaluate

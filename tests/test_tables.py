@@ -72,6 +72,21 @@ def test_seeds_are_one_line_with_their_range(tables):
     assert "| 0 1 2 |" in line
 
 
+def test_reliability_has_a_line_for_each_fault_that_was_tried(tables):
+    kills = {"tried": 200, "held": 199, "while a checkpoint was written": 70}
+    guards = {"share of a step": 0.004, "seconds of checks": 0.5, "seconds of first checks": 2.0}
+    malformed = {"tried": 500, "held": 497, "faults": {"hangs": 3}}
+    flips = {"tried": 500, "held": 500, "hashed, found": 400}
+    found = {"kills": kills, "guards": guards, "malformed inputs": malformed, "flipped bits": flips}
+    keep(tables, "reliability.json", found)
+    _, _, line, *_ = tables.table("reliability").splitlines()
+    assert line.endswith("| 200 | 199 |")
+    details = tables.table("reliability-details")
+    assert "| kills while a checkpoint was written | 70 |" in details
+    assert "| 0.4 % |" in details
+    assert "| malformed inputs: hangs | 3 |" in details
+
+
 def test_summary_takes_the_longest_time_of_the_default(tables):
     runs = [run(100, 0, 0.4, minutes=2.0), run(100, 0, 0.2, minutes=20.0), run(100, 0, 0.9, optimiser="adam")]
     runs += [run(100, 0, 0.8, minutes=30.0, scaled=True), run(100, 0, 0.7, minutes=30.0, estimator="exact")]

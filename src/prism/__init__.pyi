@@ -105,7 +105,7 @@ from .solving.callbacks import (
     WeightsAndBiases as WeightsAndBiases,
 )
 from .solving.solve import solve as solve
-from .solution.history import TrainingRecord as TrainingRecord
+from .solution.training_record import TrainingRecord as TrainingRecord
 from .solution.evaluation import Evaluation as Evaluation
 from .solution.solution import (
     Solution as Solution,

@@ -9,7 +9,7 @@ from helpers import CONTROL_FAMILIES, KEY, close, name_of, oracle, samples
 from prism.families import HJBRosenbrock
 from prism.networks.model import Architecture, Model
 from prism.objective.residuals import solution_value
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.family import Derivatives
 from prism.problem.terms import constrained_value, diffusivity
 from prism.solving.settings import Settings

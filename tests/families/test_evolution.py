@@ -12,7 +12,7 @@ from prism.families import Convection, ReactionDiffusion
 from prism.families.evolution import turned, turning
 from prism.networks.model import Architecture, Model
 from prism.objective.residuals import solution_value
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.domains import Ball
 from prism.solution.evaluation import evaluate
 

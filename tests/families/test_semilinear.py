@@ -8,7 +8,7 @@ from helpers import KEY, SEMILINEAR_FAMILIES, close, name_of, samples
 
 from prism.families import AllenCahnTime, Heat, SineGordonTime, SineGordonTimeBeta
 from prism.families.semilinear import HORIZON, increment, initial_state
-from prism.problem.checks import check_family
+from prism.problem.checks.family import check_family
 from prism.problem.family import Derivatives
 from prism.problem.terms import diffusivity
 from prism.references.finite_differences import line_differences

@@ -10,6 +10,7 @@ from prism.files import marks
 from prism.files.marks import IDENTITY, MARK
 from prism.reporting import records
 from prism.reporting.records import RUN, RunDirectory, environment
+from prism.solution.training_record import TrainingRecord
 
 OWN = (MARK, "config.json", "environment.json", "metrics.jsonl", "report.json", "checkpoints", "model", "plots")
 WRITTEN = (
@@ -35,7 +36,7 @@ FOREIGN = {
     "config.json.old": b"mine",
     ".incomplete-thesis.tex": b"mine",
 }
-RECORDS = [{"step": step, "seconds": 0.5 * step, "loss": 1.0 / step, "relative_l2": None} for step in (1, 10, 200)]
+RECORDS = [TrainingRecord(step, 0.5 * step, 1.0 / step, None, None, 0) for step in (1, 10, 200)]
 
 
 def begun(path: Path) -> RunDirectory:
@@ -93,9 +94,30 @@ def test_a_resumed_run_writes_on_after_a_line_that_was_cut_off(tmp_path, lost):
     file = tmp_path / "run" / "metrics.jsonl"
     file.write_bytes(file.read_bytes()[:-lost])
     directory.rewind_metrics(10)
-    directory.append_metric({"step": 11})
-    assert directory.metrics() == [*RECORDS[:2], {"step": 11}]
+    directory.append_metric(RECORDS[2])
+    assert directory.metrics() == RECORDS
     assert len(file.read_text().splitlines()) == 3
+
+
+LINES = {
+    "of another type": '{"step": "1", "seconds": 1, "loss": 1, "skipped_steps": 0}',
+    "without a step": "{}",
+    "no object": "[]",
+    "nested": "[" * 100_000,
+    "of many digits": '{"step": ' + "9" * 400 + "}",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_malformed_line_is_named_and_nothing_is_dropped_for_it(tmp_path, line):
+    directory = recorded(tmp_path / "run")
+    file = tmp_path / "run" / "metrics.jsonl"
+    first, rest = file.read_text().split("\n", 1)
+    file.write_text(f"{first}\n{line}\n{rest}")
+    before = file.read_bytes()
+    with pytest.raises(InputError, match=r"metrics\.jsonl: line 2 is malformed .*; remove this line$"):
+        directory.rewind_metrics(10)
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(("step", "kept"), [(0, 0), (1, 1), (9, 1), (10, 2), (199, 2), (200, 3), (10**9, 3)])
@@ -259,7 +281,7 @@ def test_damaged_json_is_named(tmp_path, damaged):
     directory = begun(tmp_path / "run")
     assert directory.read_json("config.json") == {"dim": 100, "bounds": ["mu1=0:1"], "estimator": None}
     (directory.path / "config.json").write_bytes(damaged)
-    with pytest.raises(InputError, match=r"cannot read .*config\.json"):
+    with pytest.raises(InputError, match=r"config\.json is (malformed|not text|text in UTF-16)"):
         directory.read_json("config.json")
 
 

@@ -12,6 +12,8 @@ part of δ_ij δ_kl (order 4, the biharmonic). Everything else about an operator
 """
 
 import abc
+from dataclasses import replace
+from typing import Self
 
 import equinox as eqx
 import jax
@@ -46,6 +48,22 @@ class Estimator(eqx.Module):
         """A draw of the isotropic tensor, exact or with that mean; `width` counts the channels of the lift that will
         see its directions."""
 
+    @abc.abstractmethod
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        """How many directions `law` draws, at the least."""
+
+    @property
+    def given_count(self) -> int | None:
+        """How many directions it was told to draw; None where it takes all that the problem has."""
+        return None
+
+    def with_count(self, count: int) -> "Estimator":
+        """The same law with so many directions, of one that is told how many."""
+        raise InputError(
+            f"{type(self).__name__} takes every direction there is, not {count}; use an estimator with a number of "
+            "directions, such as prism.Gaussian(16)"
+        )
+
     def draw(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         """`law`, refused where it would be biased."""
         if order not in self.unbiased_orders:
@@ -68,8 +86,24 @@ class Exact(Estimator):
     def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
         return _subset_decomposition(order, dimension, jnp.arange(dimension))
 
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        return _subset_count(order, dimension)
 
-class Coordinates(Estimator):
+
+class Counted(Estimator):
+    """A law that is told how many directions to draw."""
+
+    count: eqx.AbstractVar[int | None]
+
+    @property
+    def given_count(self) -> int | None:
+        return self.count
+
+    def with_count(self, count: int) -> Self:
+        return replace(self, count=count)
+
+
+class Coordinates(Counted):
     """n of the d coordinates without replacement, weighted by the inverse of their chance to be drawn."""
 
     count: int = eqx.field(static=True)
@@ -89,8 +123,11 @@ class Coordinates(Estimator):
             )
         return _subset_decomposition(order, dimension, random_subset(key, dimension, self.count))
 
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        return _subset_count(order, self.count)
 
-class Rademacher(Estimator):
+
+class Rademacher(Counted):
     """n vectors of random signs, weight 1/n: no variance from the Hessian's diagonal, biased at order 4."""
 
     count: int = eqx.field(static=True)
@@ -107,8 +144,11 @@ class Rademacher(Estimator):
         signs = jax.random.rademacher(key, (self.count, dimension), dtype=float)
         return Decomposition(Dense(signs), jnp.full(self.count, 1.0 / self.count))
 
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        return self.count
 
-class Gaussian(Estimator):
+
+class Gaussian(Counted):
     """n normal vectors: E[v⊗v] = δ, and E[v⊗v⊗v⊗v] is 3 times the isotropic tensor of order 4."""
 
     count: int = eqx.field(static=True)
@@ -126,8 +166,11 @@ class Gaussian(Estimator):
         vectors = jax.random.normal(key, (self.count, dimension))
         return Decomposition(Dense(vectors), jnp.full(self.count, 1.0 / (moment * self.count)))
 
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        return self.count
 
-class Gram(Estimator):
+
+class Gram(Counted):
     """Directions in the span of the lift: with WᵀW = CᵀC,  Δ_x N = tr(H_z WᵀW) = Σ_j D²N along the rows of C.
 
     The h rows of C replace d coordinates without any variance; `Gram(n)` takes n random signs of them, where they are
@@ -158,6 +201,10 @@ class Gram(Estimator):
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
         weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
         return Mixture(mix, weights, normals(child(key, Purpose.VECTORS), dimension))
+
+    def direction_count(self, order: int, dimension: int, width: int) -> int:
+        there = dimension if dimension <= width + 1 else width
+        return there if self.count is None else min(self.count, there)
 
 
 class Mixture(Draw):
@@ -251,6 +298,11 @@ def _subset_decomposition(order: int, dimension: int, chosen: Int[Array, "n"]) -
     ]
     directions = Sparse(jnp.concatenate([axes, pairs, pairs]), jnp.concatenate([alone, plus, minus]))
     return Decomposition(directions, jnp.concatenate(weights))
+
+
+def _subset_count(order: int, count: int) -> int:
+    """Directions of the isotropic tensor from so many axes."""
+    return count if order == 2 else count * count
 
 
 def _check_count(name: str, count: int) -> None:

@@ -21,6 +21,7 @@ from prism.derivatives.estimators import Estimator
 from prism.derivatives.polarisation import polarise
 from prism.derivatives.taylor import Jet
 from prism.errors import InputError
+from prism.numerics.arguments import check_function
 from prism.shapes import Key, Named, Point, Scalar
 
 
@@ -144,6 +145,9 @@ class WeightedTrace(Operator):
 
     isotropic_order = 2
 
+    def __check_init__(self):
+        check_function("the σ of a WeightedTrace", self.sigma, ("x", "mu"))
+
     @property
     def order(self) -> int:
         return 2
@@ -192,6 +196,9 @@ class Directional(OwnDirections):
 
     velocity: Callable[[Point, Named], Point]
 
+    def __check_init__(self):
+        check_function("the velocity of a Directional", self.velocity, ("x", "mu"))
+
     @property
     def order(self) -> int:
         return 1
@@ -200,7 +207,7 @@ class Directional(OwnDirections):
         return isinstance(other, Directional) and other.velocity is self.velocity
 
     def directions(self, place: Place) -> Decomposition:
-        velocity = self.velocity(place.x, place.mu)
+        velocity = jnp.asarray(self.velocity(place.x, place.mu))
         if velocity.shape != place.x.shape:
             raise InputError(
                 f"a velocity of shape {velocity.shape} does not fit; return {place.x.shape}, one entry per coordinate"

@@ -56,6 +56,11 @@ class Sampling:
         """The same with so many points."""
         return Sampling(count, self.params if self.crossed else count, self.crossed)
 
+    @property
+    def argument(self) -> str:
+        """As a program gives it to `solve`."""
+        return f"sampling=prism.Sampling({self.points}, {self.params}{', crossed=True' if self.crossed else ''})"
+
 
 class Pair(eqx.Module):
     """One point, one parameter, the directions drawn for every frame, and a key for what else is drawn there."""

@@ -4,7 +4,6 @@ and the trust.json that `prism trust` adds.
 It is known by the mark of `prism.files.marks`, which is written before anything else.
 """
 
-import json
 import os
 import platform
 import sys
@@ -14,9 +13,12 @@ from importlib import metadata
 from pathlib import Path
 
 from prism.errors import InputError, UnusableOutput
+from prism.files.encoding import json_text
 from prism.files.marks import MARK, Layout
 from prism.files.outputs import check_directory
-from prism.files.storage import write_file
+from prism.files.reading import Unreadable, blaming, parse_json, read_bytes, read_json
+from prism.files.storage import append_line, write_file
+from prism.solution.training_record import TrainingRecord
 
 MODEL_FILES = r"model/(manifest\.json|model\.json|model\.safetensors)"
 STEP = f"step-{'[0-9]' * 12}"
@@ -88,33 +90,35 @@ class RunDirectory:
         return self.path / "plots"
 
     def write_json(self, name: str, content: Mapping[str, object]) -> None:
-        write_file(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
+        write_file(self.path / name, (json_text(content, indent=2) + "\n").encode())
 
-    def read_json(self, name: str) -> object:
-        try:
-            return json.loads((self.path / name).read_text())
-        except (OSError, ValueError) as error:  # ValueError: malformed, or not text
-            raise InputError(f"cannot read {self.path / name}: {error}") from error
+    def read_json(self, name: str) -> dict[str, object]:
+        """One of its files as an object of JSON, whatever that holds."""
+        with blaming(self.path / name, InputError):
+            return read_json(self.path / name, dict)
 
-    def append_metric(self, record: Mapping[str, object]) -> None:
-        with (self.path / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps(record) + "\n")
+    def append_metric(self, record: TrainingRecord) -> None:
+        append_line(self.path / "metrics.jsonl", json_text(record.as_json()))
 
-    def metrics(self) -> list[dict]:
-        """The whole lines; one cut off by a crash is left out."""
+    def metrics(self) -> list[TrainingRecord]:
+        """Every line; a last one that a crash cut off is left out."""
         file = self.path / "metrics.jsonl"
+        with blaming(file, InputError):
+            lines = read_bytes(file).splitlines() if file.exists() else []
         records = []
-        for line in file.read_bytes().splitlines() if file.exists() else []:
+        for number, line in enumerate(lines, start=1):
             try:
-                records.append(json.loads(line))
-            except ValueError:  # malformed, or not text
-                break
+                records.append(parse_json(line, TrainingRecord))
+            except Unreadable as error:
+                if number < len(lines):
+                    raise InputError(f"{file}: line {number} {error}; remove this line") from error
         return records
 
     def rewind_metrics(self, step: int) -> None:
         """Drop what was recorded after the checkpoint that a run is resumed from."""
-        kept = [record for record in self.metrics() if record["step"] <= step]
-        write_file(self.path / "metrics.jsonl", "".join(json.dumps(record) + "\n" for record in kept).encode())
+        kept = [record for record in self.metrics() if record.step <= step]
+        lines = "".join(json_text(record.as_json()) + "\n" for record in kept)
+        write_file(self.path / "metrics.jsonl", lines.encode())
 
 
 def _refuse_foreign_files(path: Path) -> None:

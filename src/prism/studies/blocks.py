@@ -5,7 +5,6 @@ study takes half a minute each at 100,000 dimensions; --full takes 1.5 minutes a
 blocks of 1 to 1,000 coordinates stands the affine lift, which has a slope of its own for every coordinate.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from prism.errors import PrismError
+from prism.files.reading import blaming, parse_json
 from prism.studies.figures import REFERENCE, legend_below, panels
 from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell
 
@@ -67,7 +67,8 @@ def _solved(dimension: int, lift: str, minutes: float) -> Measurement:
     if ended.returncode != 0:
         reason = ended.stderr.strip().splitlines()[-1:] or [""]
         raise PrismError(f"`prism solve {' '.join(options)}` ended with code {ended.returncode}: {reason[0]}")
-    return json.loads(ended.stdout.strip().splitlines()[-1])
+    with blaming("the answer of `prism solve`", PrismError):
+        return parse_json(ended.stdout.strip().splitlines()[-1].encode(), dict)
 
 
 def summary(measurements: Measurements) -> list[TableRow]:
