@@ -242,7 +242,7 @@ BAD_INPUT = {
     ),
     "estimator with a word": (solve("--estimator", "coordinates:few"), "malformed estimator 'coordinates:few'"),
     "estimator unknown": (solve("--estimator", "hutchinson:3"), "malformed estimator 'hutchinson:3'"),
-    "estimator empty": (solve("--estimator", ""), "malformed estimator ''"),
+    "estimator empty": (solve("--estimator", ""), "--estimator: the value is empty; give one"),
     "estimator with more": (solve("--estimator", "gaussian:3:shared:x"), "malformed estimator 'gaussian:3:shared:x'"),
     "estimator of none": (
         solve("--estimator", "rademacher:0"),

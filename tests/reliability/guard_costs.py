@@ -1,7 +1,18 @@
-"""Prints, as JSON, what a step costs with and without its guard, and what the checks of a family cost at the start."""
+"""Prints, as JSON, what a step costs with and without its guard, and what the checks of a family add to the start.
+
+    python tests/reliability/guard_costs.py
+
+Steps are timed in random order, the unguarded ones as two copies of one program: by how much these differ is what the
+machine's noise makes of nothing. The start is that of processes, from their first import to the compiled step.
+"""
 
 import json
+import os
+import random
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -13,11 +24,12 @@ from prism.cli.options import SolveOptions
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
 from prism.problem.checks.family import check_family
-from prism.problem.fingerprint import fingerprint
 from prism.solving.preparation import prepare
 from prism.training import advance
 
-DIMENSION, STEPS, ROUNDS = 100, 20, 15
+DIMENSION, STEPS, ROUNDS, STARTS = 100, 20, 60, 7
+GUARDED, UNGUARDED, AGAIN = "guarded", "unguarded", "unguarded again"
+CHECKED, UNCHECKED = "checked", "unchecked"
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -57,30 +69,74 @@ def steps_of(state, optimiser) -> Callable[[], object]:
     return lambda: compiled(arrays)
 
 
-def measure() -> dict[str, object]:
-    keep_programs()
-    options = SolveOptions(
-        "allen-cahn", DIMENSION, steps=STEPS, lift="dense:64+affine:4", width=32, depth=2, points=100
-    )
-    family = options.build_family()
-    settings = options.build_settings(family)
+def options() -> SolveOptions:
+    return SolveOptions("allen-cahn", DIMENSION, steps=STEPS, lift="dense:64+affine:4", width=32, depth=2, points=100)
+
+
+def step_costs() -> dict[str, object]:
+    """Seconds per step, the share of the guard in it, and the difference between two copies of one program."""
+    family = options().build_family()
+    settings = options().build_settings(family)
     state = prepare(family, settings).state
-    guarded = steps_of(state, settings.optimiser)
+    programs = {GUARDED: steps_of(state, settings.optimiser)}
     advance._step = unguarded
-    without = steps_of(state, settings.optimiser)
-    check = lambda: check_family(family, stream(0, Purpose.CHECK))
-    first = seconds(check)
-    jax.clear_caches()  # as in a new process, which finds the programs that were kept
-    pairs = [(seconds(guarded), seconds(without)) for _ in range(ROUNDS)]
+    programs |= {name: steps_of(state, settings.optimiser) for name in (UNGUARDED, AGAIN)}
+    times: dict[str, list[float]] = {name: [] for name in programs}
+    order, shuffled = list(programs), random.Random(0)
+    for _ in range(ROUNDS):
+        shuffled.shuffle(order)
+        for name in order:
+            times[name].append(seconds(programs[name]))
+    median = {name: statistics.median(found) for name, found in times.items()}
     return {
-        "dimension": DIMENSION,
-        "seconds per step": statistics.median(with_it for with_it, _ in pairs) / STEPS,
-        "share of a step": statistics.median(with_it / without_it for with_it, without_it in pairs) - 1.0,
-        "seconds of checks": seconds(check),
-        "seconds of first checks": first,
-        "seconds of the fingerprint": seconds(lambda: fingerprint(family)),
+        "seconds per step": median[GUARDED] / STEPS,
+        "share of a step": 2.0 * median[GUARDED] / (median[UNGUARDED] + median[AGAIN]) - 1.0,
+        "noise of that share": abs(median[AGAIN] / median[UNGUARDED] - 1.0),
     }
 
 
+def start(checked: bool) -> None:
+    """What a run does before its first step; prints the seconds, those of the checks apart."""
+    keep_programs()
+    family = options().build_family()
+    check = lambda: check_family(family, stream(0, Purpose.CHECK))
+    own = seconds(check) if checked else 0.0
+    print(json.dumps({"start": seconds(lambda: prepare(family, options().build_settings(family))) + own, "own": own}))
+
+
+def start_costs() -> dict[str, object]:
+    """How much later the first step is with the checks: programs kept from before, and all compiled anew."""
+    with tempfile.TemporaryDirectory() as cache:
+        started(CHECKED, cache)  # keeps the programs
+        kept = [(started(CHECKED, cache), started(UNCHECKED, cache)) for _ in range(STARTS)]
+        fresh = [(started(CHECKED, "off"), started(UNCHECKED, "off")) for _ in range(3)]
+    later = lambda pairs: statistics.median(one["start"] - other["start"] for one, other in pairs)
+    return {
+        "seconds of checks": later(kept),
+        "seconds of first checks": later(fresh),
+        "seconds of checks alone": statistics.median(one["own"] for one, _ in kept),
+        "seconds of the start": statistics.median(one["start"] for one, _ in kept),
+    }
+
+
+def started(how: str, cache: str) -> dict[str, float]:
+    """The seconds of one start, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, how],
+        env={**os.environ, "PRISM_CACHE_DIR": cache},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def measure() -> dict[str, object]:
+    return {"dimension": DIMENSION, **start_costs(), **step_costs()}
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure()))
+    if sys.argv[1:]:
+        start(sys.argv[1] == CHECKED)
+    else:
+        print(json.dumps(measure()))

@@ -22,7 +22,7 @@ class Shifted(prism.Family):
     """Δu + u = a: without a constraint the constant u = a leaves nothing."""
 
     domain: prism.Ball
-    parameters = prism.Uniform(a=(1.0, 1.0 + 1e-9))
+    parameters = prism.Uniform(a=(1.0, 1.00001))
     terms = {"lap": prism.Laplacian()}
 
     def residual(self, u, x, mu):
@@ -39,8 +39,8 @@ def network() -> Model:
 @pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
 def test_a_constant_network_leaves_what_it_misses(level):
     found = held_out_residual(network().constant(jnp.asarray(level)), FAMILY, KEY)
-    assert abs(found.scaled_residual - (1.0 - level)) < 1e-8  # of the width of the parameter's interval, 1e-9
-    assert found.trivial_residual < 1e-8
+    assert abs(found.scaled_residual - (1.0 - level)) < 1e-4  # ten times the width of the parameter's interval
+    assert found.trivial_residual < 1e-4
 
 
 def test_a_run_without_an_exact_solution_ends_with_the_residual():

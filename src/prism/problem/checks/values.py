@@ -2,17 +2,18 @@
 corners of their box."""
 
 import itertools
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from prism.derivatives.estimators import Gaussian
 from prism.errors import InputError
 from prism.numerics.compilation import RUNS_ONCE, on_cpu
-from prism.numerics.keys import Purpose, child, item, items
+from prism.numerics.keys import Purpose, child, items
 from prism.problem.checks.declarations import name_of
 from prism.problem.family import Derivatives, Family
 from prism.problem.parameters import ParameterSpace
@@ -36,35 +37,56 @@ class Pairs(NamedTuple):
 def check_values(family: Family, key: Key) -> Pairs:
     """Finite values everywhere, and a residual that u and every parameter move. Returns the random pairs."""
     corners = jnp.asarray(_corners(family.parameters), float)
-    look = jax.jit(lambda key, corners: _looks(family, key, corners), compiler_options=on_cpu(RUNS_ONCE))
-    points, parameters, fields, values, by_parameter, by_u = jax.tree.map(np.asarray, look(key, corners))
-    for name, found in {**fields, "residual": values}.items():
-        _check_finite(family, name, found, parameters)
-    if np.all(by_u == 0.0):
-        raise InputError(
-            f"the residual of {name_of(family)} does not depend on u: every u solves it, or none; use u.value and "
-            "the terms in it"
-        )
-    everywhere = all(condition.at_every_parameter for condition in family.conditions.values())
-    for name, column in zip(family.parameters.names, by_parameter.T, strict=True):
-        if np.all(column == 0.0) and everywhere:
-            raise InputError(
-                f"{name_of(family)} never uses the parameter {name}: its residual does not change with it; "
-                "use it in residual, source or constraint, or take it out of parameters"
-            )
-    return Pairs(points[:PAIRS], parameters[:PAIRS])
+    compiled = jax.jit(lambda *given: _looks(family, *given), compiler_options=on_cpu(RUNS_ONCE))
+    look = lambda moved, shift: _Looks(*jax.tree.map(np.asarray, compiled(key, corners, moved, shift)))
+    count, size = PAIRS + len(corners), family.parameters.size
+    none, each = np.zeros((count, size), bool), np.arange(count)[:, None] % size == np.arange(size)
+    first = look(none, 0.0)
+    for name, found in {**first.fields, "residual": first.values}.items():
+        _check_finite(family, name, found, first.parameters)
+    by_u = look(none, 0.1).values[:, 0] != first.values[:, 0]
+    by_parameter = np.any(look(each, 0.0).values != first.values, axis=1)[:, None] & each
+    if not np.any(by_u) or not np.all(np.any(by_parameter, axis=0)):
+        _check_slopes(family, key, corners)
+    return Pairs(first.points[:PAIRS], first.parameters[:PAIRS])
 
 
-Looks = tuple[Array, Array, dict[str, Array], Array, Array, Array]
+class _Looks(NamedTuple):
+    """Pairs, and at each the functions that the family gives and the residual with what the conditions prescribe."""
+
+    points: Any
+    parameters: Any
+    fields: dict[str, Any]
+    values: Any
 
 
-def _looks(family: Family, key: Key, corners: Float[Array, "n p"]) -> Looks:
-    """At random points for random parameters, then for the corners: points, parameters, and what `_look` tells."""
-    keys = items(key, PAIRS + corners.shape[0])
+def _looks(
+    family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"], shift: Scalar
+) -> _Looks:
+    """For a wave that is shifted so far; parameters that are `moved` lie on the other side of their interval. It is one
+    program for all of these, in which what does not change stays the same to the last bit."""
+    keys, points, parameters = _places(family, key, corners)
+    space = family.parameters
+    other_side = jnp.sum(jnp.asarray([space.lows, space.highs], float), axis=0)[None] - parameters
+    parameters = jnp.where(moved, other_side, parameters)
+
+    def look(one: Key, x: Point, mu: Parameter) -> tuple[dict[str, Scalar], Vector]:
+        named = space.named(mu)
+        fields = {name: jnp.asarray(getattr(family, name)(x, named), x.dtype) for name in known_fields(family)}
+        trial = _Trial(family, one, x, shift)
+        return fields, jnp.stack([trial.residual(trial.terms(mu), mu), *trial.prescribed(mu)])
+
+    return _Looks(points, parameters, *jax.vmap(look)(keys, points, parameters))
+
+
+def _places(family: Family, key: Key, corners: Float[Array, "n p"]) -> tuple[Array, Array, Array]:
+    """Keys, points and parameters: random pairs, then the corners at the same points again, so that what fails there
+    alone is the corner's fault."""
+    count = PAIRS + corners.shape[0]
+    keys = items(key, PAIRS)[np.arange(count) % PAIRS]
     drawn = jax.vmap(lambda one: family.parameters.sample(child(one, Purpose.PARAMETERS)))(keys[:PAIRS])
-    parameters = jnp.concatenate([drawn, corners])
-    points = jax.vmap(lambda one: family.domain.sample(child(one, Purpose.POINTS)))(keys)
-    return points, parameters, *jax.vmap(lambda *one: _look(family, *one))(keys, points, parameters)
+    points = jax.vmap(lambda one: family.domain.sample(child(one, Purpose.POINTS)))(keys[:PAIRS])
+    return keys, points[np.arange(count) % PAIRS], jnp.concatenate([drawn, corners])
 
 
 def _corners(space: ParameterSpace) -> Float[np.ndarray, "n p"]:
@@ -79,35 +101,59 @@ def _corners(space: ParameterSpace) -> Float[np.ndarray, "n p"]:
     return np.where(upper, highs[None], lows[None])
 
 
-def _look(
-    family: Family, key: Key, x: Point, mu: Parameter
-) -> tuple[dict[str, Scalar], Vector, Float[Array, "values p"], Float[Array, "u"]]:
-    """The family's functions, the residual with what the conditions prescribe, the derivatives of these by μ, and that
-    of the residual by u and its terms.
+@dataclass(frozen=True)
+class _Trial:
+    """A family at one point, with a wave N for its network, whose jets are known in closed form."""
 
-    The residual is that of a wave N, whose jets are known in closed form: no network is compiled for it.
-    """
-    prescribed = [condition for condition in family.conditions.values() if condition.at_every_parameter]
-    draws = draw_directions(family, Gaussian(2), place_at(family, x, mu, None), child(key, Purpose.DIRECTIONS))
-    named = family.parameters.named(mu)
+    family: Family
+    key: Key
+    x: Point
+    shift: Scalar
 
-    def terms(m: Parameter) -> dict[str, Scalar]:
-        place = place_at(family, x, m, None)
-        u = derivatives(family, decompositions(family, draws, place), Wave(x), place)
+    def terms(self, mu: Parameter) -> dict[str, Scalar]:
+        """u and every term of it."""
+        family, place = self.family, place_at(self.family, self.x, mu, None)
+        draws = draw_directions(family, Gaussian(2), place, child(self.key, Purpose.DIRECTIONS))
+        u = derivatives(family, decompositions(family, draws, place), Wave(self.x + self.shift), place)
         return {name: getattr(u, name) for name in ("value", *family.terms)}
 
-    def residual(u: dict[str, Scalar], m: Parameter) -> Scalar:
-        given = Derivatives(u["value"], {name: u[name] for name in family.terms})
-        return family.residual(given, x, family.parameters.named(m))
+    def residual(self, u: dict[str, Scalar], mu: Parameter) -> Scalar:
+        given = Derivatives(u["value"], {name: u[name] for name in self.family.terms})
+        return self.family.residual(given, self.x, self.family.parameters.named(mu))
 
-    def at(m: Parameter) -> Vector:
-        keys = [item(child(key, Purpose.CONDITIONS), number) for number in range(len(prescribed))]
-        targets = [c.draw_at(m, family.parameters, k).value for c, k in zip(prescribed, keys, strict=True)]
-        return jnp.stack([residual(terms(m), m), *targets])
+    def prescribed(self, mu: Parameter) -> list[Scalar]:
+        """What the conditions prescribe that hold at every parameter."""
+        keys = items(child(self.key, Purpose.CONDITIONS), len(self.family.conditions))
+        return [
+            condition.draw_at(mu, self.family.parameters, own).value
+            for condition, own in zip(self.family.conditions.values(), keys, strict=True)
+            if condition.at_every_parameter
+        ]
 
-    by_u = jnp.stack([*jax.grad(residual)(terms(mu), mu).values()])
-    fields = {name: jnp.asarray(getattr(family, name)(x, named), x.dtype) for name in known_fields(family)}
-    return fields, at(mu), jax.jacfwd(at)(mu), by_u
+
+def _check_slopes(family: Family, key: Key, corners: Float[Array, "n p"]) -> None:
+    """Raise an InputError where the derivative of the residual by u, or by a parameter, is zero everywhere. Takes
+    seconds to compile: for families in which something seems to be without effect."""
+
+    def look(one: Key, x: Point, mu: Parameter) -> tuple[Array, Array]:
+        trial = _Trial(family, one, x, jnp.zeros(()))
+        by_u = jnp.stack([*jax.grad(trial.residual)(trial.terms(mu), mu).values()])
+        return by_u, jax.jacfwd(lambda m: jnp.stack([trial.residual(trial.terms(m), m), *trial.prescribed(m)]))(mu)
+
+    compiled = jax.jit(lambda: jax.vmap(look)(*_places(family, key, corners)), compiler_options=on_cpu(RUNS_ONCE))
+    by_u, by_parameter = map(np.asarray, compiled())
+    if np.all(by_u == 0.0):
+        raise InputError(
+            f"the residual of {name_of(family)} does not depend on u: every u solves it, or none; use u.value and "
+            "the terms in it"
+        )
+    everywhere = all(condition.at_every_parameter for condition in family.conditions.values())
+    unused = np.all(by_parameter == 0.0, axis=(0, 1))
+    for name in np.asarray(family.parameters.names)[unused & everywhere]:
+        raise InputError(
+            f"{name_of(family)} never uses the parameter {name}: its residual does not change with it; "
+            "use it in residual, source or constraint, or take it out of parameters"
+        )
 
 
 def known_fields(family: Family) -> list[str]:
