@@ -26,10 +26,10 @@ demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
 test: lint docs
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(INSTALLED)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check .
@@ -45,7 +45,7 @@ bench: $(INSTALLED)
 # What the guards cost is measured alone. The table is made of whatever was measured, also where a test failed.
 reliability: $(INSTALLED)
 	@status=0; \
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow -rP tests/reliability \
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow -rP tests/reliability \
 	  --ignore tests/reliability/test_guards.py || status=1; \
 	$(BIN)/python -m pytest -m slow -rP tests/reliability/test_guards.py || status=1; \
 	$(BIN)/python benchmarks/tables.py || status=1; exit $$status

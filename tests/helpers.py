@@ -7,12 +7,13 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from prism.derivatives.directions import Decomposition, View
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
@@ -459,3 +460,10 @@ def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:
     np.testing.assert_allclose(
         actual, expected, rtol=0, atol=tolerance * max(np.max(np.abs(expected)), 1e-300), err_msg=name
     )
+
+
+def mostly_slow(cases: Mapping[str, Any], *fast: str) -> list[Any]:
+    """Arguments for `parametrize` under their names, those that are not `fast` for the slow tests alone."""
+    given = lambda case: case if isinstance(case, tuple) else (case,)
+    marks = lambda name: () if name in fast else pytest.mark.slow
+    return [pytest.param(*given(case), id=name, marks=marks(name)) for name, case in cases.items()]

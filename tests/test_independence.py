@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, EVOLUTION_FAMILIES, LAWS, SITES, decomposed, linear, small_model
+from helpers import DOMAINS, EVOLUTION_FAMILIES, LAWS, SITES, decomposed, linear, mostly_slow, small_model
 from ledger import LEAVES, ledger
 
 import prism
@@ -51,7 +51,6 @@ from prism.studies import estimators, inversion, trust, variance
 from prism.training.natural.linear_rows import linear_rows
 
 SOURCE = Path(prism.__file__).parent
-pytestmark = pytest.mark.xdist_group("independence")  # the last test runs again what another process ran
 KEY = root(7)
 
 
@@ -170,6 +169,21 @@ PLACES: dict[str, Callable[[], object]] = {
     "queries of the trust study": lambda: trust.queries(FAMILY.parameters, 0.0, 0.5, KEY),
     **{f"domain {name}": lambda domain=domain: domain.sample(KEY) for name, domain in DOMAINS.items()},
 }
+LONG = (
+    "loss, crossed",
+    "rows, shared directions",
+    "check of a family in time",
+    "first state with clocks",
+    "first state with sites and blocks",
+    "the structure of an equation",
+    "the structure of a long equation",
+    "a finished solution",
+    "the size of u",
+    "studies of variance",
+    "law mixture",
+    "laws of space in time",
+)
+QUICK = [place for place in PLACES if place not in LONG]
 FUNCTIONS: dict[str, set[str]] = {}
 """The functions that drew at each place that has been run."""
 
@@ -195,7 +209,7 @@ def forget() -> None:
     ahead._traced.cache_clear()
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", mostly_slow({name: name for name in PLACES}, *QUICK))
 def test_no_two_things_are_drawn_with_one_key(book, place):
     page = book.page(PLACES[place])
     FUNCTIONS[place] = page.functions()
@@ -203,6 +217,7 @@ def test_no_two_things_are_drawn_with_one_key(book, place):
     assert not page.collisions()
 
 
+@pytest.mark.slow
 def test_every_function_that_draws_is_reached_by_some_place(book):
     """A new draw needs a place above: the list of functions is read off the source.
 

@@ -188,6 +188,7 @@ def test_help_and_version():
     assert prism("--version").out.startswith("prism ")
 
 
+@pytest.mark.slow
 def test_a_family_in_time(tmp_path):
     out = tmp_path / "run"
     report = strict_json(prism("solve", "convection", *TINY, "--steps", 2, "--out", out, "--json").out)
@@ -393,6 +394,7 @@ def test_a_corrupted_configuration_is_named(tmp_path, text):
     assert content(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_batch_that_cannot_fit_in_memory_is_refused_with_one_that_does(tmp_path, monkeypatch):
     monkeypatch.setattr(program, "available_bytes", lambda: 10**8)
     monkeypatch.setattr(refusals, "available_bytes", lambda: 10**13)  # the first line passes what the second refuses

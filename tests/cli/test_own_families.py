@@ -48,7 +48,6 @@ def short(dimension):
 three = short(3)
 number = 7
 '''
-pytestmark = pytest.mark.xdist_group("own families")  # they share one run
 SMALL = ("--steps", 3, "--width", 4, "--lift", "norm+time", "--depth", 2, "--generator-width", 4, "--points", 4)
 MU = ("--mu", "kappa=0.5")
 

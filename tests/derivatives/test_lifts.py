@@ -14,6 +14,7 @@ from helpers import (
     Case,
     Terms,
     close,
+    mostly_slow,
     network_formula,
     operators,
     small_model,
@@ -48,8 +49,10 @@ OPERATORS = [
 """All kinds, but on the ball only one of the matrices σ and of the partial derivatives."""
 NONLINEAR = {name: lift for name, lift in LIFTS.items() if name not in ("dense", "affine")}
 KEYS = jax.random.split(KEY, 20_000)
-every_lift = pytest.mark.parametrize("lift", NONLINEAR.values(), ids=NONLINEAR)
-bent_and_sum = pytest.mark.parametrize("lift", [LIFTS["bent sites"], LIFTS["sum"]], ids=["bent sites", "sum"])
+every_lift = pytest.mark.parametrize("lift", mostly_slow(NONLINEAR, "sum", "sites", "quadratic"))
+bent_and_sum = pytest.mark.parametrize(
+    "lift", mostly_slow({name: LIFTS[name] for name in ("bent sites", "sum")}, "bent sites")
+)
 
 
 class Turned(Exact):
@@ -162,7 +165,7 @@ def norm_formula(model, family):
     return u
 
 
-@pytest.mark.parametrize("lift", WITH_TIME.values(), ids=WITH_TIME)
+@pytest.mark.parametrize("lift", mostly_slow(WITH_TIME, "norms and time"))
 def test_time_passes_beside_the_directions_of_space(lift):
     """Δu, |∇u|² and u_t together, where norms and time make lift or constraint: along all coordinates, and in the span
     of the lift and of the constraint's own gradients, where no random direction takes part."""

@@ -41,6 +41,7 @@ def test_every_network_ends_at_the_terminal_cost(family):
     close(found, exact, 1e-9)
 
 
+@pytest.mark.slow
 @every_family
 def test_the_family_passes_its_checks(family):
     check_family(family, KEY)

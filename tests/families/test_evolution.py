@@ -54,6 +54,7 @@ def test_every_network_starts_from_the_initial_state(family):
     close(found, exact)
 
 
+@pytest.mark.slow
 @every_family
 def test_the_family_passes_its_checks(family):
     check_family(family, KEY)

@@ -19,6 +19,7 @@ STEP = 2e-3
 """Of differences in t; in s and x a larger one, which suits the second derivative."""
 
 
+@pytest.mark.slow
 @every_family
 def test_the_family_passes_its_checks(family):
     check_family(family, KEY)

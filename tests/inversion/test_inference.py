@@ -59,6 +59,7 @@ def named(space, truth) -> dict[str, float]:
     return dict(zip(space.names, truth.tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_intervals_from_a_network_cover_the_truth_as_often_as_they_say():
     """Noise that is estimated, a uniform space, all the way from the points."""
     space, generator = SOLUTION.family.parameters, np.random.default_rng(0)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, KEY, samples
+from helpers import DOMAINS, KEY, mostly_slow, samples
 
 import prism
 from prism.families import HJBLog, SineGordon
@@ -22,7 +22,7 @@ def state_of(family, **choices):
     return first_state(family, settings), settings
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("family", mostly_slow(FAMILIES, "ball"))
 def test_the_residual_becomes_larger(family):
     """At the same parameters and along the same directions, in the root mean square."""
     rows = lambda state: jax.jit(lambda: state.objective.equations(state.model, *_with_draws(state)))()
@@ -47,7 +47,7 @@ def test_points_of_a_domain_stay(domain):
         assert np.all((far[:, -1] >= 0.0) & (far[:, -1] <= domain.time_horizon))
 
 
-@pytest.mark.parametrize("optimiser", [prism.Spring(), prism.Adam()], ids=["spring", "adam"])
+@pytest.mark.parametrize("optimiser", mostly_slow({"spring": prism.Spring(), "adam": prism.Adam()}, "adam"))
 def test_steps_are_finite_and_no_batch_is_seen_twice(optimiser):
     state, settings = state_of(
         FAMILIES["ball"], optimiser=optimiser, worst_case=WorstCase(2, 0.1, prism.Coordinates(3))

@@ -65,6 +65,7 @@ def test_data_are_drawn_row_by_row():
     close(targets.mu[:, 0], 10.0 + targets.value)
 
 
+@pytest.mark.slow
 def test_a_problem_given_by_its_boundary_values_is_solved():
     family, network = Harmonic(prism.Ball(4)), prism.Architecture(linear(12), 12, 2, 8, 2)
     settings = Settings.choose(family, sampling=Sampling(60, 60), architecture=network)

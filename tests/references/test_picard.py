@@ -53,6 +53,7 @@ def test_a_start_replaces_zero():
     assert abs(found.value - 4.0 * np.exp(-TIME)) < found.uncertainty < 0.3
 
 
+@pytest.mark.slow
 def test_on_the_line_it_agrees_with_finite_differences():
     differences = line_differences(np.arctan, allen_cahn(1.0), 0.5, TIME)
     found = multilevel_picard(

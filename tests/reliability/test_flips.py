@@ -142,7 +142,6 @@ def flip(path: Path, random: np.random.Generator) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("grammar")
 def test_flipped_bits_are_found(tmp_path):
     begun, tried = time.monotonic(), figures.scaled(FLIPS)
     with Commands(tmp_path / "cache") as commands:

@@ -68,7 +68,6 @@ def test_every_command_and_kind_is_drawn():
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("grammar")
 def test_malformed_inputs(tmp_path):
     """CASES calls with something wrong, drawn from every command."""
     with Commands(tmp_path / "cache") as commands:

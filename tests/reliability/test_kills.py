@@ -12,7 +12,6 @@ KILLS, PER_RUN, STEPS = 200, 16, 20_000
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("kills")
 def test_killed_runs_end_like_an_undisturbed_one(tmp_path):
     """Runs with the same settings, each killed PER_RUN times; one of them compiles anew after every kill."""
     begun, compiled = time.monotonic(), keeping_programs(tmp_path / "compiled")

@@ -13,7 +13,7 @@ from reliability.cases import PREFIXES, Case, faults_of
 from reliability.commands import Commands, Ran
 from reliability.processes import Run, keeping_programs, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grammar")]
+pytestmark = pytest.mark.slow
 KIB = 1024
 ROOM = (4, 16, 64, 128, 192, 256)
 """KiB of a disk: from too little for the first file to too little for the last picture."""

@@ -75,7 +75,6 @@ def went_on(run: Run, expected: bytes) -> str | None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("kills")
 def test_signals_at_any_moment(tmp_path):
     begun, random, failures = time.monotonic(), np.random.default_rng(SEED), []
     environment = keeping_programs(tmp_path / "compiled")

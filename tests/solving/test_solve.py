@@ -31,7 +31,6 @@ class Screened(prism.Family):
         return prism.vanishing(self.domain)
 
 
-pytestmark = pytest.mark.xdist_group("runs from Python")  # they share one run
 FAMILY = Screened(prism.Ball(3))
 
 

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import pytest
-from helpers import KEY
+from helpers import KEY, mostly_slow
 
 import prism
 from prism.families import AllenCahnTime, ConvectionDiffusion, Heat, HJBRosenbrock, SineGordon
@@ -45,7 +45,7 @@ EQUATIONS = {
 }
 
 
-@pytest.mark.parametrize(("family", "radial"), EQUATIONS.values(), ids=EQUATIONS)
+@pytest.mark.parametrize(("family", "radial"), mostly_slow(EQUATIONS, "typed", "drift"))
 def test_what_is_radial(family, radial):
     assert is_radial(family, 0) == radial
     told = []

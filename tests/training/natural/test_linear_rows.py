@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import CYLINDER, KEY, LIFTS, SITES, Terms, close, linear, roughened
+from helpers import CYLINDER, KEY, LIFTS, SITES, Terms, close, linear, mostly_slow, roughened
 from jax.flatten_util import ravel_pytree
 
 import prism
@@ -115,7 +115,9 @@ def values_and_loss(objective: Objective, model: Model, batch: Batch):
     return linear_rows(objective, model, batch).values, *stacked(objective, model, batch)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize(
+    "estimator", mostly_slow({str(one): one for one in ESTIMATORS}, "Gram()", "Coordinates(count=3)")
+)
 def test_the_values_are_the_rows_of_the_objective(estimator):
     """Of all pairs, with a condition and slopes; those of paired points are compared with the Jacobian."""
     objective, model = objective_of(CONDITIONED, estimator, True, Slopes(2)), network(BALL, SHALLOW)
@@ -125,7 +127,9 @@ def test_the_values_are_the_rows_of_the_objective(estimator):
     close(jnp.sum(values**2), loss)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize(
+    "estimator", mostly_slow({str(one): one for one in ESTIMATORS}, "Gram()", "Coordinates(count=3)")
+)
 def test_the_factored_jacobian_with_conditions_and_slopes_equals_the_plain_one(estimator):
     """Slopes are rows of the weights behind the lift alone."""
     compare_with_plain(objective_of(CONDITIONED, estimator, slopes=Slopes(2)), network(BALL, SHALLOW))
@@ -156,7 +160,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("family", "estimator", "crossed", "architecture"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("family", "estimator", "crossed", "architecture"),
+    mostly_slow(CASES, "several orders, crossed, Gram", "two conditions", "in time, Gram"),
+)
 def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed, architecture):
     compare_with_plain(objective_of(family, estimator, crossed), network(family.domain, architecture))
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close
+from helpers import KEY, close, mostly_slow
 
 from prism.derivatives.estimators import Gram
 from prism.errors import InputError
@@ -39,7 +39,7 @@ def rows_of(model: Model) -> tuple[LinearRows, jax.Array]:
     return linear_rows(objective, model, batch), batch.pairs().points
 
 
-@pytest.mark.parametrize("part", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("part", mostly_slow(FORMS, "pairs"))
 def test_every_entry_of_a_form_solves_its_own_least_squares(part):
     """Each entry alone against all slopes: as it enters them through p, by automatic differentiation."""
     model = network(Dense(2) + Norm() + part)
