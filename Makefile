@@ -25,6 +25,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
+# By file: tests of one file share runs, and xdist 3.8 ignores xdist_group under this pytest.
 test: lint docs
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 

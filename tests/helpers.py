@@ -463,7 +463,8 @@ def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:
 
 
 def mostly_slow(cases: Mapping[str, Any], *fast: str) -> list[Any]:
-    """Arguments for `parametrize` under their names, those that are not `fast` for the slow tests alone."""
+    """Arguments for `parametrize`, with their names as ids; all but those named in `fast` are marked slow."""
+    assert set(fast) <= cases.keys(), f"no such cases: {sorted(set(fast) - cases.keys())}"
     given = lambda case: case if isinstance(case, tuple) else (case,)
     marks = lambda name: () if name in fast else pytest.mark.slow
     return [pytest.param(*given(case), id=name, marks=marks(name)) for name, case in cases.items()]

@@ -183,6 +183,8 @@ LONG = (
     "law mixture",
     "laws of space in time",
 )
+"""Places that take seconds: for the slow tests."""
+assert set(LONG) <= PLACES.keys()
 QUICK = [place for place in PLACES if place not in LONG]
 FUNCTIONS: dict[str, set[str]] = {}
 """The functions that drew at each place that has been run."""
@@ -221,7 +223,7 @@ def test_no_two_things_are_drawn_with_one_key(book, place):
 def test_every_function_that_draws_is_reached_by_some_place(book):
     """A new draw needs a place above: the list of functions is read off the source.
 
-    Places that were run in another process are run here too.
+    Places that were not run before, such as the quick ones under `-m slow`, are run here.
     """
     for place in PLACES.keys() - FUNCTIONS.keys():
         FUNCTIONS[place] = book.page(PLACES[place]).functions()

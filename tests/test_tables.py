@@ -74,7 +74,8 @@ def test_seeds_are_one_line_with_their_range(tables):
 
 def test_reliability_has_a_line_for_each_fault_that_was_tried(tables):
     kills = {"tried": 200, "held": 199, "while a checkpoint was written": 70}
-    guards = {"share of a step": 0.004, "seconds of checks": 0.5, "seconds of first checks": 2.0}
+    guards = {"share of a step": 0.004, "noise of that share": 0.001, "seconds of checks": 0.5}
+    guards["seconds of first checks"] = 2.0
     malformed = {"tried": 500, "held": 497, "faults": {"hangs": 3}}
     flips = {"tried": 500, "held": 500, "hashed, found": 400}
     found = {"kills": kills, "guards": guards, "malformed inputs": malformed, "flipped bits": flips}
@@ -83,7 +84,7 @@ def test_reliability_has_a_line_for_each_fault_that_was_tried(tables):
     assert line.endswith("| 200 | 199 |")
     details = tables.table("reliability-details")
     assert "| kills while a checkpoint was written | 70 |" in details
-    assert "| 0.4 % |" in details
+    assert "| 0.4 % ± 0.1 % |" in details
     assert "| malformed inputs: hangs | 3 |" in details
 
 

@@ -126,6 +126,10 @@ ARRAYS = {
         header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 1000000000)}"),
         "declares an array of shape (1000000000, 1000000000)",
     ),
+    "a huge shape of nothing": (
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4611686018427387904)}"),
+        "malformed header",
+    ),
     "a negative shape": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 3)}"), "malformed header"),
     "a shape of truth": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (True,)}", bytes(8)), "shape"),
     "a shape of many digits": (

@@ -2,8 +2,9 @@
 
     python tests/reliability/guard_costs.py
 
-Steps are timed in random order, the unguarded ones as two copies of one program: by how much these differ is what the
-machine's noise makes of nothing. The start is that of processes, from their first import to the compiled step.
+Steps are timed in random order. The unguarded program is compiled twice: the difference between its two copies is the
+noise of the measurement. A start is that of a new process, after the imports: the checks, then all that is compiled
+before the first step.
 """
 
 import json
@@ -27,7 +28,7 @@ from prism.problem.checks.family import check_family
 from prism.solving.preparation import prepare
 from prism.training import advance
 
-DIMENSION, STEPS, ROUNDS, STARTS = 100, 20, 60, 7
+DIMENSION, STEPS, ROUNDS, STARTS, FRESH_STARTS = 100, 20, 60, 7, 3
 GUARDED, UNGUARDED, AGAIN = "guarded", "unguarded", "unguarded again"
 CHECKED, UNCHECKED = "checked", "unchecked"
 
@@ -74,7 +75,7 @@ def options() -> SolveOptions:
 
 
 def step_costs() -> dict[str, object]:
-    """Seconds per step, the share of the guard in it, and the difference between two copies of one program."""
+    """Seconds per step, by what share the guard lengthens it, and the difference between two copies of one program."""
     family = options().build_family()
     settings = options().build_settings(family)
     state = prepare(family, settings).state
@@ -82,9 +83,9 @@ def step_costs() -> dict[str, object]:
     advance._step = unguarded
     programs |= {name: steps_of(state, settings.optimiser) for name in (UNGUARDED, AGAIN)}
     times: dict[str, list[float]] = {name: [] for name in programs}
-    order, shuffled = list(programs), random.Random(0)
+    order, generator = list(programs), random.Random(0)
     for _ in range(ROUNDS):
-        shuffled.shuffle(order)
+        generator.shuffle(order)
         for name in order:
             times[name].append(seconds(programs[name]))
     median = {name: statistics.median(found) for name, found in times.items()}
@@ -96,7 +97,7 @@ def step_costs() -> dict[str, object]:
 
 
 def start(checked: bool) -> None:
-    """What a run does before its first step; prints the seconds, those of the checks apart."""
+    """Print the seconds that a new process needs before its first step, and how many of them the checks take."""
     keep_programs()
     family = options().build_family()
     check = lambda: check_family(family, stream(0, Purpose.CHECK))
@@ -109,7 +110,7 @@ def start_costs() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as cache:
         started(CHECKED, cache)  # keeps the programs
         kept = [(started(CHECKED, cache), started(UNCHECKED, cache)) for _ in range(STARTS)]
-        fresh = [(started(CHECKED, "off"), started(UNCHECKED, "off")) for _ in range(3)]
+        fresh = [(started(CHECKED, "off"), started(UNCHECKED, "off")) for _ in range(FRESH_STARTS)]
     later = lambda pairs: statistics.median(one["start"] - other["start"] for one, other in pairs)
     return {
         "seconds of checks": later(kept),

@@ -64,6 +64,8 @@ def _header(text: bytes) -> tuple[np.dtype, tuple[int, ...], bool]:
             f"holds {REFUSED.get(dtype.kind, f'numbers of type {dtype}')}; give real numbers of at most 64 bits"
         )
     sizes = isinstance(shape, tuple) and all(type(size) is int and 0 <= size < 2**63 for size in shape)
+    # NumPy multiplies the sides that are not zero, also in an array without entries.
+    sizes = sizes and math.prod(max(size, 1) for size in shape) * dtype.itemsize < 2**63
     if not sizes or len(shape) > 32 or type(fortran) is not bool:
         raise Unreadable(f"has a malformed header (shape {quoted(shape)})")
     return dtype, shape, fortran

@@ -44,7 +44,8 @@ class Interruptions:
     def __exit__(self, *_: object) -> None:
         _under_way.remove(self)
         for number, handler in self._previous.items():
-            signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
+            if handler is not None:  # one that was installed outside Python cannot be put back
+                signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
 
     @contextlib.contextmanager
     def finishing(self, work: str) -> Iterator[None]:
@@ -96,7 +97,8 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         _watches.remove(self)
         for number, handler in self._previous.items():
-            signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
+            if handler is not None:  # one that was installed outside Python cannot be put back
+                signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
         signal.set_wakeup_fd(self._previous_descriptor)
         os.close(self._writer)  # which ends the thread
 

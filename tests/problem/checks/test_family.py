@@ -298,6 +298,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         conditioned(lambda: prism.Prescribed(SPHERE, lambda x, mu: 1 / 0)),
         r'condition "asked" of Changed raised ZeroDivisionError in line',
     ),
+    "a condition that is not a number": (
+        conditioned(lambda: prism.Prescribed(SPHERE, lambda x, mu: jnp.log(mu.mu1 - 5.0))),
+        r'condition "asked" of Changed is not finite at 8 of 8 random points',
+    ),
+    "a residual without a slope in u": (
+        lambda: build(residual=lambda self, u, x, mu: mu.mu1 * mu.mu2 * jnp.sign(u.lap + u.value)),
+        r"residual of Changed does not depend on u",
+    ),
     "observations in another dimension": (
         conditioned(lambda: observed((3, 4), (3, 2), (3,))),
         r'condition "asked" of Changed has coordinates of shape \(4,\); the family has \(5,\)',
@@ -333,6 +341,33 @@ def shifted(u, x, mu):
 @pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted])
 def test_loops_and_entries_that_are_dropped_on_purpose_are_right(term):
     check_family(adding(term)(), KEY)
+
+
+def in_steps(u, x, mu):
+    return jnp.floor(4.0 * mu.mu1) * mu.mu2 * u.value
+
+
+def symmetric(u, x, mu):
+    """Of which moving a parameter to the other side of its interval changes nothing."""
+    return ((mu.mu1 - 1.0) ** 2 + (mu.mu2 - 1.0) ** 2) * u.value
+
+
+def in_steps_and_symmetric(u, x, mu):
+    return jnp.floor(4.0 * mu.mu1) * u.value + (mu.mu2 - 1.0) ** 2
+
+
+@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric])
+def test_parameters_that_act_are_not_called_unused(term):
+    check_family(build(residual=lambda self, u, x, mu: u.lap + term(u, x, mu)), KEY)
+
+
+def test_each_of_many_parameters_is_looked_at():
+    """More than four, of which not every corner is tried."""
+    space = prism.Uniform(**{f"a{number}": (0.5, 1.5) for number in range(6)})
+    total = lambda mu, count: sum(getattr(mu, f"a{number}") for number in range(count))
+    check_family(build(parameters=space, residual=lambda self, u, x, mu: u.lap + total(mu, 6) * u.value), KEY)
+    with pytest.raises(InputError, match="never uses the parameter a5"):
+        check_family(build(parameters=space, residual=lambda self, u, x, mu: u.lap + total(mu, 5) * u.value), KEY)
 
 
 @pytest.mark.parametrize("family", TWO_BODY_FAMILIES, ids=name_of)

@@ -38,55 +38,67 @@ def check_values(family: Family, key: Key) -> Pairs:
     """Finite values everywhere, and a residual that u and every parameter move. Returns the random pairs."""
     corners = jnp.asarray(_corners(family.parameters), float)
     compiled = jax.jit(lambda *given: _looks(family, *given), compiler_options=on_cpu(RUNS_ONCE))
-    look = lambda moved, shift: _Looks(*jax.tree.map(np.asarray, compiled(key, corners, moved, shift)))
+    look = lambda moved: _Found(*jax.tree.map(np.asarray, compiled(key, corners, moved)))
     count, size = PAIRS + len(corners), family.parameters.size
-    none, each = np.zeros((count, size), bool), np.arange(count)[:, None] % size == np.arange(size)
-    first = look(none, 0.0)
-    for name, found in {**first.fields, "residual": first.values}.items():
+    first = look(np.zeros((count, size), bool))
+    for name, found in {**first.fields, **first.values}.items():
         _check_finite(family, name, found, first.parameters)
-    by_u = look(none, 0.1).values[:, 0] != first.values[:, 0]
-    by_parameter = np.any(look(each, 0.0).values != first.values, axis=1)[:, None] & each
-    if not np.any(by_u) or not np.all(np.any(by_parameter, axis=0)):
-        _check_slopes(family, key, corners)
+    if np.all(first.by_u == 0.0):
+        raise InputError(
+            f"the residual of {name_of(family)} does not depend on u: every u solves it, or none; use u.value and "
+            "the terms in it"
+        )
+    if all(condition.at_every_parameter for condition in family.conditions.values()):
+        one_moved = np.arange(count)[:, None] % size == np.arange(size)  # each parameter at some of the pairs
+        changed = [values != first.values[name] for name, values in look(one_moved).values.items()]
+        acts = np.any(np.any(changed, axis=0)[:, None] & one_moved, axis=0)
+        # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval. Derivatives decide.
+        if not np.all(acts):
+            _refuse_unused(family, key, corners, acts)
     return Pairs(first.points[:PAIRS], first.parameters[:PAIRS])
 
 
-class _Looks(NamedTuple):
-    """Pairs, and at each the functions that the family gives and the residual with what the conditions prescribe."""
+class _Found(NamedTuple):
+    """At each pair: `fields` are the family's own functions (source, exact), `values` the residual and what each
+    condition prescribes, `by_u` the residual's derivatives by u and its terms."""
 
     points: Any
     parameters: Any
     fields: dict[str, Any]
-    values: Any
+    values: dict[str, Any]
+    by_u: Any
 
 
-def _looks(
-    family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"], shift: Scalar
-) -> _Looks:
-    """For a wave that is shifted so far; parameters that are `moved` lie on the other side of their interval. It is one
-    program for all of these, in which what does not change stays the same to the last bit."""
+def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"]) -> _Found:
+    """Evaluate the family at every pair, with the parameters marked in `moved` reflected about the middle of their
+    interval.
+
+    That is an argument of one compiled program: two programs may round differently, and here a difference has to mean
+    an effect.
+    """
     keys, points, parameters = _places(family, key, corners)
     space = family.parameters
     other_side = jnp.sum(jnp.asarray([space.lows, space.highs], float), axis=0)[None] - parameters
     parameters = jnp.where(moved, other_side, parameters)
 
-    def look(one: Key, x: Point, mu: Parameter) -> tuple[dict[str, Scalar], Vector]:
-        named = space.named(mu)
+    def look(one: Key, x: Point, mu: Parameter) -> tuple[dict[str, Scalar], dict[str, Scalar], Vector]:
+        named, trial = space.named(mu), _Trial(family, one, x)
         fields = {name: jnp.asarray(getattr(family, name)(x, named), x.dtype) for name in known_fields(family)}
-        trial = _Trial(family, one, x, shift)
-        return fields, jnp.stack([trial.residual(trial.terms(mu), mu), *trial.prescribed(mu)])
+        by_u = jax.grad(trial.residual)(trial.terms(mu), mu)  # not through the jets: cheap to compile
+        return fields, trial.values(mu), jnp.stack([*by_u.values()])
 
-    return _Looks(points, parameters, *jax.vmap(look)(keys, points, parameters))
+    return _Found(points, parameters, *jax.vmap(look)(keys, points, parameters))
 
 
 def _places(family: Family, key: Key, corners: Float[Array, "n p"]) -> tuple[Array, Array, Array]:
     """Keys, points and parameters: random pairs, then the corners at the same points again, so that what fails there
     alone is the corner's fault."""
     count = PAIRS + corners.shape[0]
-    keys = items(key, PAIRS)[np.arange(count) % PAIRS]
+    again = np.arange(count) % PAIRS
+    keys = items(key, PAIRS)[again]
     drawn = jax.vmap(lambda one: family.parameters.sample(child(one, Purpose.PARAMETERS)))(keys[:PAIRS])
     points = jax.vmap(lambda one: family.domain.sample(child(one, Purpose.POINTS)))(keys[:PAIRS])
-    return keys, points[np.arange(count) % PAIRS], jnp.concatenate([drawn, corners])
+    return keys, points[again], jnp.concatenate([drawn, corners])
 
 
 def _corners(space: ParameterSpace) -> Float[np.ndarray, "n p"]:
@@ -103,55 +115,47 @@ def _corners(space: ParameterSpace) -> Float[np.ndarray, "n p"]:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A family at one point, with a wave N for its network, whose jets are known in closed form."""
+    """A family at one point, with a `Wave` in place of its network, whose jets are known in closed form."""
 
     family: Family
     key: Key
     x: Point
-    shift: Scalar
 
     def terms(self, mu: Parameter) -> dict[str, Scalar]:
         """u and every term of it."""
         family, place = self.family, place_at(self.family, self.x, mu, None)
         draws = draw_directions(family, Gaussian(2), place, child(self.key, Purpose.DIRECTIONS))
-        u = derivatives(family, decompositions(family, draws, place), Wave(self.x + self.shift), place)
+        u = derivatives(family, decompositions(family, draws, place), Wave(self.x), place)
         return {name: getattr(u, name) for name in ("value", *family.terms)}
 
     def residual(self, u: dict[str, Scalar], mu: Parameter) -> Scalar:
         given = Derivatives(u["value"], {name: u[name] for name in self.family.terms})
         return self.family.residual(given, self.x, self.family.parameters.named(mu))
 
-    def prescribed(self, mu: Parameter) -> list[Scalar]:
-        """What the conditions prescribe that hold at every parameter."""
+    def values(self, mu: Parameter) -> dict[str, Scalar]:
+        """The residual, and the values prescribed by those conditions that hold at every parameter."""
         keys = items(child(self.key, Purpose.CONDITIONS), len(self.family.conditions))
-        return [
-            condition.draw_at(mu, self.family.parameters, own).value
-            for condition, own in zip(self.family.conditions.values(), keys, strict=True)
-            if condition.at_every_parameter
-        ]
+        return {
+            "residual": self.residual(self.terms(mu), mu),
+            **{
+                f'condition "{name}"': condition.draw_at(mu, self.family.parameters, own).value
+                for (name, condition), own in zip(self.family.conditions.items(), keys, strict=True)
+                if condition.at_every_parameter
+            },
+        }
 
 
-def _check_slopes(family: Family, key: Key, corners: Float[Array, "n p"]) -> None:
-    """Raise an InputError where the derivative of the residual by u, or by a parameter, is zero everywhere. Takes
-    seconds to compile: for families in which something seems to be without effect."""
-
-    def look(one: Key, x: Point, mu: Parameter) -> tuple[Array, Array]:
-        trial = _Trial(family, one, x, jnp.zeros(()))
-        by_u = jnp.stack([*jax.grad(trial.residual)(trial.terms(mu), mu).values()])
-        return by_u, jax.jacfwd(lambda m: jnp.stack([trial.residual(trial.terms(m), m), *trial.prescribed(m)]))(mu)
-
-    compiled = jax.jit(lambda: jax.vmap(look)(*_places(family, key, corners)), compiler_options=on_cpu(RUNS_ONCE))
-    by_u, by_parameter = map(np.asarray, compiled())
-    if np.all(by_u == 0.0):
+def _refuse_unused(family: Family, key: Key, corners: Float[Array, "n p"], acts: Bool[np.ndarray, "p"]) -> None:
+    """Raise an InputError if the derivatives of all values by a parameter that was not seen to act are zero at all
+    pairs. It compiles for seconds, so it is called only where values did not change."""
+    slopes = lambda one, x, mu: jax.jacfwd(_Trial(family, one, x).values)(mu)
+    compiled = jax.jit(lambda: jax.vmap(slopes)(*_places(family, key, corners)), compiler_options=on_cpu(RUNS_ONCE))
+    found = np.stack([np.asarray(by_parameter) for by_parameter in compiled().values()])
+    zero = np.all(found == 0.0, axis=(0, 1))
+    unused = [name for name, without in zip(family.parameters.names, zero & ~acts, strict=True) if without]
+    if unused:
         raise InputError(
-            f"the residual of {name_of(family)} does not depend on u: every u solves it, or none; use u.value and "
-            "the terms in it"
-        )
-    everywhere = all(condition.at_every_parameter for condition in family.conditions.values())
-    unused = np.all(by_parameter == 0.0, axis=(0, 1))
-    for name in np.asarray(family.parameters.names)[unused & everywhere]:
-        raise InputError(
-            f"{name_of(family)} never uses the parameter {name}: its residual does not change with it; "
+            f"{name_of(family)} never uses the parameter {unused[0]}: its residual does not change with it; "
             "use it in residual, source or constraint, or take it out of parameters"
         )
 
