@@ -80,6 +80,7 @@ for trial in range(trials):
         def end():
             time.sleep(random.uniform(0.0, 0.01))
             undo_all_unfinished()
+            time.sleep(0.003)  # in which the other thread must leave nothing new behind
             os._exit(0)
 
         threading.Thread(target=end).start()

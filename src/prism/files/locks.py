@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prism.errors import UnusableOutput
 from prism.files.storage import LOCK
-from prism.files.unfinished import unfinished
+from prism.files.unfinished import undivided, unfinished
 
 try:
     import fcntl
@@ -25,20 +25,23 @@ def locked(directory: Path) -> Iterator[None]:
     The lock is that of an empty file in the directory. Where the system has no such locks, a warning takes its place.
     """
     path = directory / LOCK
-    descriptor = _acquire(path)
-    _held.add(descriptor)
 
-    def remove() -> None:
+    def remove(descriptor: int) -> None:
         if _is_at(descriptor, path) and os.fstat(descriptor).st_size == 0:
             path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that it is gone, and tries anew
 
-    try:
-        with unfinished(remove):
-            yield
-    finally:
-        remove()
+    def release(descriptor: int) -> None:
+        remove(descriptor)
         _held.discard(descriptor)
         os.close(descriptor)
+
+    with contextlib.ExitStack() as stack:
+        with undivided():
+            descriptor = _acquire(path)
+            _held.add(descriptor)
+            stack.callback(release, descriptor)
+            stack.enter_context(unfinished(lambda: remove(descriptor)))
+        yield
 
 
 def _acquire(path: Path) -> int:

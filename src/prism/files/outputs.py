@@ -12,7 +12,7 @@ from prism.files.locks import locked
 from prism.files.marks import Layout
 from prism.files.reading import KINDS
 from prism.files.storage import temporary_sibling, write_file
-from prism.files.unfinished import unfinished
+from prism.files.unfinished import undivided, unfinished
 
 
 @contextlib.contextmanager
@@ -67,8 +67,9 @@ class OutputFile:
             with contextlib.ExitStack() as stack:
                 _make(target.parent, stack)
                 trial = temporary_sibling(target)
-                trial.touch(exist_ok=False)
-                trial.unlink()
+                with undivided():
+                    trial.touch(exist_ok=False)
+                    trial.unlink()
         return OutputFile(target, replace)
 
     def write(self, content: bytes) -> None:
@@ -106,7 +107,8 @@ def _make(directory: Path, stack: contextlib.ExitStack) -> None:
     for place in reversed(missing):
         with contextlib.suppress(FileExistsError):  # made by another process just now
             stack.enter_context(unfinished(lambda place=place: _remove_empty(place)))
-            place.mkdir()
+            with undivided():
+                place.mkdir()
             stack.callback(_remove_empty, place)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from prism.errors import CorruptedFile, InputError
 from prism.files.encoding import json_text
 from prism.files.reading import LARGEST_JSON, Unreadable, blaming, parse_json, read_bytes
-from prism.files.unfinished import finishing, unfinished
+from prism.files.unfinished import undivided, unfinished
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -53,12 +53,18 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> None:
 
     Without `replace` a file that is there already stays, and FileExistsError is raised.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     temporary = temporary_sibling(path)
     with unfinished(lambda: temporary.unlink(missing_ok=True)):
         _write_and_flush(temporary, content)
         os.replace(temporary, path) if replace else _place_new(temporary, path)
     _flush_directory(path.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory with its parents, where they are missing."""
+    with undivided():
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def append_line(path: Path, line: str) -> None:
@@ -87,7 +93,7 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
         if not _is_plain_name(name) or name == MANIFEST:
             raise InputError(f"{name!r} cannot be stored: use a plain file name other than {MANIFEST!r}")
     path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     _restore_replaced(path)
     _refuse_foreign_content(path, files)
     temporary = temporary_sibling(path)
@@ -99,7 +105,7 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
 
     with unfinished(undo):
         _fill(temporary, files)
-        with finishing():
+        with undivided():
             if path.exists():
                 os.rename(path, _replaced(path))
             os.rename(temporary, path)
@@ -110,7 +116,8 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
 
 def _fill(directory: Path, files: Mapping[str, bytes]) -> None:
     """A new directory of files with their manifest, all of it on the disk."""
-    directory.mkdir()
+    with undivided():
+        directory.mkdir()
     for name, content in files.items():
         _write_and_flush(directory / name, content)
     _write_and_flush(directory / MANIFEST, _manifest(files))
@@ -177,7 +184,8 @@ def remove_directory(path: Path) -> None:
     """Delete a stored directory; an interruption leaves an incomplete one, never a damaged one."""
     doomed = temporary_sibling(path)
     with unfinished(lambda: shutil.rmtree(doomed, ignore_errors=True)):
-        os.rename(path, doomed)
+        with undivided():
+            os.rename(path, doomed)
         shutil.rmtree(doomed)
 
 
@@ -251,7 +259,9 @@ def _restore_replaced(path: Path) -> None:
 
 
 def _write_and_flush(path: Path, content: bytes) -> None:
-    with open(path, "xb") as file:
+    with undivided():
+        file = open(path, "xb")  # noqa: SIM115 (the lock is held to open it, not to fill it)
+    with file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

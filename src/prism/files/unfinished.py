@@ -33,8 +33,9 @@ def unfinished(undo: Undo) -> Iterator[None]:
             _undoing.remove(undo)
 
 
-def finishing() -> contextlib.AbstractContextManager:
-    """For the last act of a piece of work, in which several steps must not be torn apart by an end of the process."""
+def undivided() -> contextlib.AbstractContextManager:
+    """For an act that an end of the process must not tear apart, or be followed by: what gives a file or directory its
+    temporary name, once that is undone, would leave it there; what takes two steps to finish would be half done."""
     return _deciding
 
 

@@ -17,7 +17,7 @@ from prism.files.encoding import json_text
 from prism.files.marks import MARK, Layout
 from prism.files.outputs import check_directory
 from prism.files.reading import Unreadable, blaming, parse_json, read_bytes, read_json
-from prism.files.storage import append_line, write_file
+from prism.files.storage import append_line, make_directory, write_file
 from prism.solution.training_record import TrainingRecord
 
 MODEL_FILES = r"model/(manifest\.json|model\.json|model\.safetensors)"
@@ -59,7 +59,7 @@ class RunDirectory:
 
     def begin(self, config: Mapping[str, object], resume: bool) -> None:
         """Make and mark the directory, clear it of an earlier run unless that is resumed, write what the run is."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_directory(self.path)
         RUN.mark(self.path) if resume else RUN.claim(self.path)
         self.write_json("config.json", config)
         self.write_json("environment.json", environment())
