@@ -1,6 +1,7 @@
 """Strict mode for every test: float64, no silent broadcasting over ranks, shapes checked against their annotations."""
 
 import os
+import signal
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # No test reads or fills the user's cache of compiled programs.
@@ -22,3 +23,6 @@ jaxtyping.install_import_hook(["prism"], "strict.check")
 # The same examples in every run, and no wall clock: a busy machine changes nothing.
 hypothesis.settings.register_profile("strict", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("strict")
+
+# In the background of a shell this process ignores Ctrl-C, and so would those that it starts to interrupt them.
+signal.signal(signal.SIGINT, signal.default_int_handler)

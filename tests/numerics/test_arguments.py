@@ -58,6 +58,7 @@ WRONG = {
     "prism.LogUniform(k=(1e30, 1.0000001e30))": r"no interval in single precision",
     "prism.Uniform(seed=(0, 1))": r"cannot be called seed: self, seconds, parts, seed are arguments",
     "prism.Uniform(self=(0, 1))": r"cannot be called self",
+    "prism.Uniform(cls=(0, 1))": r"cannot be called cls",
     "prism.Uniform(**{'lambda': (0, 1)})": r"cannot be called 'lambda'",
     "prism.Uniform(_k=(0, 1))": r"cannot be called '_k'",
     "prism.Uniform(**{'a b': (0, 1)})": r"cannot be called 'a b'",

@@ -97,3 +97,17 @@ def test_handlers_are_put_back():
     with Interruptions():
         assert signal.getsignal(signal.SIGTERM) is not before[1]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_signal_that_the_process_was_told_to_ignore_is_not_heeded(tmp_path):
+    """As Ctrl-C is for what a shell has started in the background."""
+    watched = BUSY.replace("200_000_000", "200_000") + "print('done', flush=True)"
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + watched
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", ignoring, str(tmp_path / "half-written")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "busy\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "done\n"
+    assert process.returncode == 0

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, JaxprEqn
 from jaxtyping import Array
 
 from prism.derivatives.estimators import Gaussian
@@ -60,11 +60,22 @@ def _digest(traced: ClosedJaxpr) -> Any:
 
 def constants_of(traced: ClosedJaxpr) -> Iterator[Any]:
     """Arrays that the trace closes over, those of functions compiled inside it too."""
-    yield from traced.consts
+    for program in programs_in(traced):
+        yield from program.consts
+
+
+def programs_in(traced: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
+    """The trace, and all that its equations call."""
+    yield traced
     for equation in traced.jaxpr.eqns:
-        for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr)):
-            if isinstance(parameter, ClosedJaxpr):
-                yield from constants_of(parameter)
+        for program in called_by(equation):
+            yield from programs_in(program)
+
+
+def called_by(equation: JaxprEqn) -> list[ClosedJaxpr]:
+    """The programs that an equation of a trace calls."""
+    leaves = jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr))
+    return [leaf for leaf in leaves if isinstance(leaf, ClosedJaxpr)]
 
 
 def same_equation(one: str | None, other: str | None) -> bool:

@@ -24,7 +24,16 @@ TAKEN = ("self", "seconds", "parts", "seed")
 """Names that methods of a solution have for themselves: the object, and what `fine_tune` takes beside parameters."""
 
 
-class ParameterSpace(eqx.Module):
+class AnyName(type(eqx.Module)):
+    """Makes classes whose call takes arguments of any name but `cls`, which it refuses; equinox's fail at that one."""
+
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        if "cls" in named:
+            raise InputError("a parameter cannot be called cls, as Python's own classes are; give another name")
+        return super().__call__(*arguments, **named)
+
+
+class ParameterSpace(eqx.Module, metaclass=AnyName):
     """A box of named physical parameters, uniform in some coordinate t(μ) of each."""
 
     logarithmic: ClassVar[bool] = False

@@ -15,6 +15,8 @@ from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 
+SMALL = 2**16
+"""Numbers in an array that is copied in less time than a kernel of its own takes to start."""
 State = TypeVar("State")
 
 
@@ -92,6 +94,14 @@ class Adam(Optimiser[Any]):
         loss, gradient = eqx.filter_value_and_grad(lambda m: objective.loss(m, batch))(model)
         direction, state = optax.scale_by_adam().update(gradient, state)
         updates = jax.tree.map(lambda u: -self.rate * decay * u, direction)
-        squares = [jnp.vdot(g, g) for g in jax.tree.leaves(gradient)]
-        finite = jnp.isfinite(loss) & jnp.isfinite(sum(squares))
+        finite = jnp.isfinite(loss) & jnp.isfinite(_squared_length(gradient))
         return eqx.apply_updates(model, updates), state, StepInfo(loss, finite)
+
+
+def _squared_length(gradient: Model) -> Scalar:
+    """Σ g². Small arrays are joined first: a sum of its own for each would take longer than all of them together."""
+    leaves = jax.tree.leaves(gradient)
+    small = [leaf.reshape(-1) for leaf in leaves if leaf.size <= SMALL]
+    large = [leaf for leaf in leaves if leaf.size > SMALL]
+    joined = [jnp.concatenate(small), *large] if small else large
+    return sum((jnp.vdot(g, g) for g in joined), start=jnp.zeros(()))

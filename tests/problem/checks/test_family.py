@@ -16,6 +16,7 @@ from prism.errors import InputError
 from prism.problem.checks.declarations import check_declarations
 from prism.problem.checks.family import check_family
 from prism.problem.checks.traces import check_traces
+from prism.problem.conditions import Target
 
 CATALOGUE = FAMILIES + CONTROL_FAMILIES + SEMILINEAR_FAMILIES
 BALL = prism.Ball(5)
@@ -85,6 +86,25 @@ def conditioned(condition: Callable[[], object]) -> Callable[[], prism.Family]:
 
 def observed(*shapes: tuple[int, ...]) -> prism.Observed:
     return prism.Observed(*[jnp.ones(shape) for shape in shapes])
+
+
+class AtEveryParameter(prism.Condition):
+    """What a function makes of μ, asked for at every μ."""
+
+    make: Callable
+    points: int = 2
+    weight: float = 1.0
+
+    def draw(self, parameters, key):
+        mu = parameters.sample(key)
+        return Target(jnp.zeros(5), mu, jnp.ones(()))
+
+    def draw_at(self, mu, parameters, key):
+        return self.make(mu)
+
+
+def sine_of_numpy(z, **how):
+    return jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), z.dtype), z, **how)
 
 
 SPHERE = prism.Sphere(5)
@@ -306,6 +326,19 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: build(residual=lambda self, u, x, mu: mu.mu1 * mu.mu2 * jnp.sign(u.lap + u.value)),
         r"residual of Changed does not depend on u",
     ),
+    "a condition that raises at a given parameter": (
+        conditioned(lambda: AtEveryParameter(lambda mu: 1 / 0)),
+        r'draw_at of the condition "asked" of Changed raised ZeroDivisionError in line',
+    ),
+    "a condition that draws no target": (
+        conditioned(lambda: AtEveryParameter(lambda mu: mu)),
+        r'condition "asked" of Changed draws is .*give Target\(x, mu, value\)',
+    ),
+    "a callback for one point at a time": (adding(lambda u, x, mu: sine_of_numpy(x[0])), r"calls Python.*vmap_method"),
+    "a callback without a rule": (
+        adding(lambda u, x, mu: sine_of_numpy(x[0], vmap_method="sequential")),
+        r"residual of Changed calls Python by pure_callback.*jax\.custom_jvp",
+    ),
     "observations in another dimension": (
         conditioned(lambda: observed((3, 4), (3, 2), (3,))),
         r'condition "asked" of Changed has coordinates of shape \(4,\); the family has \(5,\)',
@@ -338,7 +371,19 @@ def shifted(u, x, mu):
     return jnp.sum(jnp.zeros(5).at[jnp.arange(5) + 1].add(x, mode="drop"))
 
 
-@pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted])
+@jax.custom_jvp
+def sine_with_a_rule(z):
+    return sine_of_numpy(z, vmap_method="sequential")
+
+
+sine_with_a_rule.defjvp(lambda primals, tangents: (sine_with_a_rule(*primals), jnp.cos(primals[0]) * tangents[0]))
+
+
+def from_numpy(u, x, mu):
+    return sine_with_a_rule(x[0])
+
+
+@pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted, from_numpy])
 def test_loops_and_entries_that_are_dropped_on_purpose_are_right(term):
     check_family(adding(term)(), KEY)
 
@@ -356,9 +401,19 @@ def in_steps_and_symmetric(u, x, mu):
     return jnp.floor(4.0 * mu.mu1) * u.value + (mu.mu2 - 1.0) ** 2
 
 
-@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric])
+def with_a_small_core(u, x, mu):
+    """Which few points see: both parameters move the place of a jump near the origin."""
+    return jnp.where(jnp.sum(x * x) < 1e-3 * mu.mu1 * mu.mu2, 1.0, 2.0)
+
+
+@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric, with_a_small_core])
 def test_parameters_that_act_are_not_called_unused(term):
     check_family(build(residual=lambda self, u, x, mu: u.lap + term(u, x, mu)), KEY)
+
+
+def test_a_parameter_acts_by_the_place_of_a_condition():
+    moved = AtEveryParameter(lambda mu: Target(jnp.full(5, mu[0] * mu[1] / 5.0), mu, jnp.ones(())))
+    check_family(build(conditions={"asked": moved}, residual=lambda self, u, x, mu: u.lap + u.value), KEY)
 
 
 def test_each_of_many_parameters_is_looked_at():

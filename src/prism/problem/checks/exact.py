@@ -57,10 +57,12 @@ def check_exact(family: Family, pairs: Pairs, key: Key) -> None:
         return
     with jax.enable_x64(True):
         double = in_double_precision(family)
-        look = jax.jit(jax.vmap(lambda *one: _look(double, *one)), compiler_options=on_cpu(RUNS_ONCE))
+        looks = jax.vmap(lambda *one: _look(double, *one))
+        at_all = lambda own, points, parameters: looks(points, parameters, items(own, len(points)))
         rows = (np.asarray(side, np.float64) for side in pairs)
         try:
-            found = jax.tree.map(np.asarray, look(*rows, items(key, len(pairs.points))))
+            compiled = jax.jit(at_all, compiler_options=on_cpu(RUNS_ONCE))
+            found = jax.tree.map(np.asarray, compiled(key, *rows))
         except InputError:
             raise
         except (TypeError, ValueError, NotImplementedError):  # not for double precision, or not to be differentiated

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal
 from jax.lax import GatherScatterMode
+
+from prism.problem.fingerprint import called_by
 
 Known = Any
 """The value of a variable as an array of NumPy; None where it is not known."""
@@ -79,12 +80,7 @@ def _follow(traced: ClosedJaxpr, given: Sequence[Known], found: list[Beyond]) ->
 def _outputs(equation: JaxprEqn, inputs: Sequence[Known], found: list[Beyond]) -> Sequence[Known]:
     """What is known of the outputs of an equation: whole numbers and truth values that follow from known ones."""
     unknown = [None] * len(equation.outvars)
-    programs = [
-        leaf
-        for leaf in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr))
-        if isinstance(leaf, ClosedJaxpr)
-    ]
-    for program in programs:
+    for program in called_by(equation):
         is_call = equation.primitive.name in CALLS and len(program.jaxpr.invars) == len(inputs)
         outputs = _follow(program, inputs if is_call else [None] * len(program.jaxpr.invars), found)
         if is_call:

@@ -76,8 +76,9 @@ class _Lines:
     def drawn(family: Family, key: Key) -> "_Lines":
         count = COORDINATES // (family.domain.coordinates * len(PLACES))
         count = int(np.clip(count, FEWEST_LINES, MOST_LINES))
-        draw = jax.jit(jax.vmap(lambda *one: _ends(family, *one)), compiler_options=on_cpu(RUNS_ONCE))
-        return _Lines(*map(np.asarray, draw(items(key, count), jnp.arange(count) % 2 == 0)))
+        ends = jax.vmap(lambda *one: _ends(family, *one))
+        draw = lambda own: ends(items(own, count), jnp.arange(count) % 2 == 0)
+        return _Lines(*map(np.asarray, jax.jit(draw, compiler_options=on_cpu(RUNS_ONCE))(key)))
 
     @property
     def count(self) -> int:

@@ -11,20 +11,26 @@ from jaxtyping import Array
 
 from prism.derivatives.estimators import Gaussian
 from prism.errors import InputError
+from prism.numerics.arguments import check_kind
 from prism.numerics.keys import Purpose, child
 from prism.problem.checks.declarations import name_of
 from prism.problem.checks.indices import indices_beyond
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Derivatives, Family
-from prism.problem.fingerprint import constants_of, trace_hash
+from prism.problem.fingerprint import called_by, constants_of, trace_hash
 from prism.problem.terms import constrained_value, decompositions, derivatives, draw_directions, place_at
 from prism.problem.user_code import calling, real_number, user_line
 from prism.problem.wave import Wave
 from prism.shapes import Key, Named, Parameter, Point, Scalar
 
+FIELDS = ("exact", "affine", "background", "source")
+"""Functions of a point and a parameter that a family may have."""
+CALLBACKS = ("pure_callback", "io_callback")
+"""Operations that ask Python for a value; `jax.debug.print` asks for none."""
 
-def check_traces(family: Family, key: Key) -> None:
-    """Trace every function of a family at one pair (x, μ), none of which is compiled or run."""
+
+def check_traces(family: Family, key: Key) -> list[ClosedJaxpr]:
+    """Trace every function of a family at one pair (x, μ), none of which is compiled or run; the traces."""
     with calling(f"domain of {name_of(family)}"):
         x = jax.eval_shape(family.domain.sample, key)
     if x.shape != (family.domain.coordinates,):
@@ -33,15 +39,20 @@ def check_traces(family: Family, key: Key) -> None:
             f"{family.domain.coordinates} coordinates"
         )
     mu, number = jax.eval_shape(family.parameters.sample, key), jnp.zeros(())
-    _check_residual(family, x, mu)
     what = f"constraint of {name_of(family)}"
-    _trace(what, lambda x, mu: real_number(what, constrained_value(family, number, x, mu)), x, mu)
-    _trace(f"term of {name_of(family)}", lambda x, mu, key: _terms(family, x, mu, key), x, mu, key)
-    for name in ("exact", "affine", "background", "source"):
-        if getattr(family, f"has_{name}", hasattr(family, name)):
-            _check_field(family, name, getattr(family, name), x, mu)
-    for name, condition in family.conditions.items():
-        _check_condition(family, name, condition, key)
+    constrained = lambda x, mu: real_number(what, constrained_value(family, number, x, mu))
+    fields = [name for name in FIELDS if getattr(family, f"has_{name}", hasattr(family, name))]
+    return [
+        _check_residual(family, x, mu),
+        _trace(what, constrained, x, mu),
+        _trace(f"term of {name_of(family)}", lambda x, mu, key: _terms(family, x, mu, key), x, mu, key),
+        *(_check_field(family, name, getattr(family, name), x, mu) for name in fields),
+        *(
+            trace
+            for name, condition in family.conditions.items()
+            for trace in _check_condition(family, name, condition, mu, key)
+        ),
+    ]
 
 
 class _Recorded(Derivatives):
@@ -57,7 +68,7 @@ class _Recorded(Derivatives):
         return object.__getattribute__(self, name)
 
 
-def _check_residual(family: Family, x: Any, mu: Any) -> None:
+def _check_residual(family: Family, x: Any, mu: Any) -> ClosedJaxpr:
     """One real number, which reads every term."""
     what, read = f"residual of {name_of(family)}", set()
 
@@ -67,13 +78,14 @@ def _check_residual(family: Family, x: Any, mu: Any) -> None:
         read.update(object.__getattribute__(u, "__dict__")["_read"])
         return result
 
-    _trace(what, residual, x, mu, jnp.zeros(()), dict.fromkeys(family.terms, jnp.zeros(())))
+    trace = _trace(what, residual, x, mu, jnp.zeros(()), dict.fromkeys(family.terms, jnp.zeros(())))
     unread = [name for name in family.terms if name not in read]
     if unread:
         raise InputError(
             f'{name_of(family)} declares the term "{unread[0]}" but residual never reads u.{unread[0]}; '
             "use it, or take it out of terms"
         )
+    return trace
 
 
 def _terms(family: Family, x: Point, mu: Parameter, key: Key) -> list[Scalar]:
@@ -84,30 +96,40 @@ def _terms(family: Family, x: Point, mu: Parameter, key: Key) -> list[Scalar]:
     return [getattr(u, name) for name in family.terms]
 
 
-def _check_field(family: Family, name: str, field: Callable[[Point, Named], Any], x: Any, mu: Any) -> None:
+def _check_field(family: Family, name: str, field: Callable[[Point, Named], Any], x: Any, mu: Any) -> ClosedJaxpr:
     """One real number at one pair."""
     what = f"{name} of {name_of(family)}"
     at = lambda x, mu: real_number(what, field(x, family.parameters.named(mu)), whole=True)
-    _trace(what, at, x, mu)
+    return _trace(what, at, x, mu)
 
 
-def _check_condition(family: Family, name: str, condition: Condition, key: Key) -> None:
-    """A point of the domain, a parameter and a number."""
-    what, drawn = f'condition "{name}" of {name_of(family)}', []
+def _check_condition(family: Family, name: str, condition: Condition, mu: Any, key: Key) -> list[ClosedJaxpr]:
+    """A point of the domain, a parameter and a number, from each way of drawing them that it has."""
+    what, space = f'condition "{name}" of {name_of(family)}', family.parameters
+    ways: dict[str, Callable[..., Target]] = {what: lambda mu, key: condition.draw(space, key)}
+    if condition.at_every_parameter:
+        ways[f"draw_at of the {what}"] = lambda mu, key: condition.draw_at(mu, space, key)
+    return [_trace(way, _sized(way, draw, family), mu, key) for way, draw in ways.items()]
 
-    def draw(key: Key) -> Target:
-        target = condition.draw(family.parameters, key)
-        drawn.append((jnp.shape(target.x), jnp.shape(target.mu)))
+
+def _sized(what: str, draw: Callable[..., Target], family: Family) -> Callable[..., Target]:
+    """The same draw, refused where its point or parameter is not of the family's size."""
+
+    def drawn(mu: Parameter, key: Key) -> Target:
+        target = draw(mu, key)
+        check_kind(f"what the {what} draws", target, Target, "Target(x, mu, value) of prism.problem.conditions")
+        for unit, found, wanted in (
+            ("coordinates", target.x, family.domain.coordinates),
+            ("parameters", target.mu, family.parameters.size),
+        ):
+            if jnp.shape(found) != (wanted,):
+                raise InputError(f"the {what} has {unit} of shape {jnp.shape(found)}; the family has {(wanted,)}")
         return target
 
-    _trace(what, draw, key)
-    wanted = (family.domain.coordinates,), (family.parameters.size,)
-    for (found, expected), unit in zip(zip(drawn[0], wanted, strict=True), ("coordinates", "parameters"), strict=True):
-        if found != expected:
-            raise InputError(f"the {what} has {unit} of shape {found}; the family has {expected}")
+    return drawn
 
 
-def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> None:
+def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> ClosedJaxpr:
     """Trace a function twice, and look at its indices."""
     first, second = _traced(what, function, arguments), _traced(what, function, arguments)
     if trace_hash(first) != trace_hash(second):
@@ -115,11 +137,28 @@ def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> None:
             f"the {what} is another function at each call, as with numbers of np.random, random or time, which are "
             "drawn once, when it is traced; draw them beforehand and make them a field of the family"
         )
+    if _calls_back(first):
+        raise InputError(
+            f"the {what} calls Python by pure_callback or io_callback, which JAX cannot differentiate and, without "
+            "vmap_method, not batch; write it with jnp, or give vmap_method='sequential' and a rule by jax.custom_jvp"
+        )
     for beyond in indices_beyond(first):
         raise InputError(
             f"the {what} takes index {beyond.index} of an array of {beyond.size} entries{user_line(beyond.lines)}, "
             f"where JAX would silently use another entry; the last index is {beyond.size - 1}"
         )
+    return first
+
+
+def _calls_back(traced: ClosedJaxpr, has_rule: bool = False) -> bool:
+    """Whether it calls Python for a value: without a rule for derivatives, or one point at a time."""
+    for equation in traced.jaxpr.eqns:
+        name = equation.primitive.name
+        if name in CALLBACKS and not (has_rule and equation.params.get("vmap_method")):
+            return True
+        if any(_calls_back(program, has_rule or name.startswith("custom_")) for program in called_by(equation)):
+            return True
+    return False
 
 
 def _traced(what: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> ClosedJaxpr:

@@ -2,6 +2,7 @@
 corners of their box."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from prism.derivatives.estimators import Gaussian
 from prism.errors import InputError
 from prism.numerics.compilation import RUNS_ONCE, on_cpu
-from prism.numerics.keys import Purpose, child, items
+from prism.numerics.keys import Purpose, child, item, items
 from prism.problem.checks.declarations import name_of
 from prism.problem.family import Derivatives, Family
 from prism.problem.parameters import ParameterSpace
@@ -25,6 +26,8 @@ PAIRS = 8
 """Random pairs of a point and a parameter at which a family is tried."""
 CORNERS = 16
 """Corners of the box at which it is tried as well: all of them, for up to four parameters."""
+ROUNDS, FEWEST_ROUNDS, COORDINATES = 250, 10, 20_000_000
+"""How often further random pairs are drawn in search of an effect, and the coordinates of all of these."""
 
 
 class Pairs(NamedTuple):
@@ -38,9 +41,8 @@ def check_values(family: Family, key: Key) -> Pairs:
     """Finite values everywhere, and a residual that u and every parameter move. Returns the random pairs."""
     corners = jnp.asarray(_corners(family.parameters), float)
     compiled = jax.jit(lambda *given: _looks(family, *given), compiler_options=on_cpu(RUNS_ONCE))
-    look = lambda moved: _Found(*jax.tree.map(np.asarray, compiled(key, corners, moved)))
-    count, size = PAIRS + len(corners), family.parameters.size
-    first = look(np.zeros((count, size), bool))
+    look = lambda own, moved: _Found(*jax.tree.map(np.asarray, compiled(own, corners, moved)))
+    first = look(key, np.zeros((PAIRS + len(corners), family.parameters.size), bool))
     for name, found in {**first.fields, **first.values}.items():
         _check_finite(family, name, found, first.parameters)
     if np.all(first.by_u == 0.0):
@@ -49,13 +51,36 @@ def check_values(family: Family, key: Key) -> Pairs:
             "the terms in it"
         )
     if all(condition.at_every_parameter for condition in family.conditions.values()):
-        one_moved = np.arange(count)[:, None] % size == np.arange(size)  # each parameter at some of the pairs
-        changed = [values != first.values[name] for name, values in look(one_moved).values.items()]
-        acts = np.any(np.any(changed, axis=0)[:, None] & one_moved, axis=0)
-        # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval. Derivatives decide.
-        if not np.all(acts):
-            _refuse_unused(family, key, corners, acts)
+        _check_parameters(family, key, corners, look)
     return Pairs(first.points[:PAIRS], first.parameters[:PAIRS])
+
+
+def _check_parameters(family: Family, key: Key, corners: Float[Array, "n p"], look: "Look") -> None:
+    """Raise an InputError that names a parameter which moves nothing, neither values nor derivatives."""
+    acts = _acting(family, key, len(corners), look)
+    # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval, and a parameter that moves
+    # the place of a jump is seen near that alone. So derivatives are asked too, then further pairs.
+    if np.all(acts) or np.all(acts | _sloping(family, key, corners)):
+        return
+    rounds = int(np.clip(COORDINATES // (PAIRS * family.domain.coordinates), FEWEST_ROUNDS, ROUNDS))
+    for number in range(rounds):
+        acts |= _acting(family, item(key, number), len(corners), look)
+        if np.all(acts):
+            return
+    unused = family.parameters.names[int(np.argmin(acts | _sloping(family, key, corners)))]
+    raise InputError(
+        f"{name_of(family)} never uses the parameter {unused}: its residual did not change with it at "
+        f"{rounds * PAIRS} random points; use it in residual, source or constraint, or take it out of parameters"
+    )
+
+
+def _acting(family: Family, key: Key, corners: int, look: "Look") -> Bool[np.ndarray, "p"]:
+    """Which parameters, moved alone at some of the pairs, change a value there."""
+    count, size = PAIRS + corners, family.parameters.size
+    one_moved = np.arange(count)[:, None] % size == np.arange(size)
+    still, moved = look(key, np.zeros((count, size), bool)), look(key, one_moved)
+    changed = [values != still.values[name] for name, values in moved.values.items()]
+    return np.any(np.any(changed, axis=0)[:, None] & one_moved, axis=0)
 
 
 class _Found(NamedTuple):
@@ -67,6 +92,10 @@ class _Found(NamedTuple):
     fields: dict[str, Any]
     values: dict[str, Any]
     by_u: Any
+
+
+Look = Callable[[Key, np.ndarray], _Found]
+"""What is found at the pairs that a key draws, with some parameters moved at some of them."""
 
 
 def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"]) -> _Found:
@@ -133,31 +162,24 @@ class _Trial:
         return self.family.residual(given, self.x, self.family.parameters.named(mu))
 
     def values(self, mu: Parameter) -> dict[str, Scalar]:
-        """The residual, and the values prescribed by those conditions that hold at every parameter."""
+        """The residual, and where and what those conditions prescribe that hold at every parameter."""
+        found = {"residual": self.residual(self.terms(mu), mu)}
         keys = items(child(self.key, Purpose.CONDITIONS), len(self.family.conditions))
-        return {
-            "residual": self.residual(self.terms(mu), mu),
-            **{
-                f'condition "{name}"': condition.draw_at(mu, self.family.parameters, own).value
-                for (name, condition), own in zip(self.family.conditions.items(), keys, strict=True)
-                if condition.at_every_parameter
-            },
-        }
+        for (name, condition), own in zip(self.family.conditions.items(), keys, strict=True):
+            if condition.at_every_parameter:
+                target = condition.draw_at(mu, self.family.parameters, own)
+                found[f'condition "{name}"'] = target.value
+                found[f'place of the condition "{name}"'] = target.x @ jnp.arange(1.0, target.x.size + 1.0)
+        return found
 
 
-def _refuse_unused(family: Family, key: Key, corners: Float[Array, "n p"], acts: Bool[np.ndarray, "p"]) -> None:
-    """Raise an InputError if the derivatives of all values by a parameter that was not seen to act are zero at all
-    pairs. It compiles for seconds, so it is called only where values did not change."""
+def _sloping(family: Family, key: Key, corners: Float[Array, "n p"]) -> Bool[np.ndarray, "p"]:
+    """By which parameters a value has a derivative at some pair. It compiles for seconds, so it is called only where
+    values did not change."""
     slopes = lambda one, x, mu: jax.jacfwd(_Trial(family, one, x).values)(mu)
     compiled = jax.jit(lambda: jax.vmap(slopes)(*_places(family, key, corners)), compiler_options=on_cpu(RUNS_ONCE))
     found = np.stack([np.asarray(by_parameter) for by_parameter in compiled().values()])
-    zero = np.all(found == 0.0, axis=(0, 1))
-    unused = [name for name, without in zip(family.parameters.names, zero & ~acts, strict=True) if without]
-    if unused:
-        raise InputError(
-            f"{name_of(family)} never uses the parameter {unused[0]}: its residual does not change with it; "
-            "use it in residual, source or constraint, or take it out of parameters"
-        )
+    return np.any(found != 0.0, axis=(0, 1))
 
 
 def known_fields(family: Family) -> list[str]:
