@@ -226,18 +226,30 @@ def reliability(parts: Mapping[str, Row]) -> str:
 
 
 def reliability_details(parts: Mapping[str, Row]) -> str:
-    """The counts behind that table, and what the guards cost."""
-    kills, flips, malformed, guards = (parts[name] for name in ("kills", "flipped bits", "malformed inputs", "guards"))
-    share, noise, checks = (guards[name] for name in ("share of a step", "noise of that share", "seconds of checks"))
+    """The counts behind that table."""
+    kills, flips, malformed = (parts[name] for name in ("kills", "flipped bits", "malformed inputs"))
     found = {
         "kills while a checkpoint was written": kills["while a checkpoint was written"],
         **{f"flipped bits: {name}": flips[name] for name in sorted(flips) if "hashed" in name},
         **{f"malformed inputs: {name}": count for name, count in malformed["faults"].items()},
-        "what the guard of a step adds to it (limit 2 %)": f"{100 * share:.1f} % ± {100 * noise:.1f} %",
-        "delay of the first step by the checks of a family, Allen-Cahn, 100 D (limit 1 s)": f"{checks:.2f} s",
-        "the same, with nothing compiled before": f"{guards['seconds of first checks']:.2f} s",
     }
     return markdown([{"what": name, "found": value} for name, value in found.items()])
+
+
+def guard_costs(parts: Mapping[str, Row]) -> str:
+    """What the guard adds to a step, and the checks of a family to a start."""
+    share = lambda one: f"{100 * one['share of a step']:.1f} % ± {100 * one['noise of that share']:.1f} %"
+    steps = {
+        f"the guard of a step of {1e3 * one['seconds per step']:.1f} ms, {name}": (share(one), "2 %")
+        for name, one in parts["guards"]["steps"].items()
+    }
+    starts = {
+        f"the checks of {name}, {when}": (f"{one[f'seconds of {kind} checks']:.2f} s", "1 s")
+        for name, one in parts["guards"]["starts"].items()
+        for when, kind in (("seen for the first time", "first"), ("known", "later"))
+    }
+    rows = [{"what": name, "cost": cost, "limit": limit} for name, (cost, limit) in {**steps, **starts}.items()]
+    return markdown(rows)
 
 
 def study(name: str, record: Row) -> str:
@@ -266,6 +278,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "basket": ("basket.json", markdown),
     "reliability": ("reliability.json", reliability),
     "reliability-details": ("reliability.json", reliability_details),
+    "reliability-guards": ("reliability.json", guard_costs),
 }
 """Where its results are, and what is made of them; of several files their contents are a list."""
 

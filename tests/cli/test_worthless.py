@@ -40,6 +40,15 @@ def test_predictions_that_are_no_numbers_are_not_written(tmp_path, broken):
     assert not out.exists()
 
 
+def test_a_rate_that_throws_the_network_away_leaves_no_result(tmp_path):
+    out = tmp_path / "run"
+    size = ("--width", 4, "--lift", "dense:4", "--depth", 2, "--generator-width", 4, "--points", 8)
+    call = ("solve", "allen-cahn", "--dim", 3, *size, "--steps", 20, "--optimiser", "adam", "--rate", 1e30)
+    check_failure(prism(*call, "--out", out, "--json"), "training diverged")
+    assert not (out / "report.json").exists()
+    assert [*(out / "checkpoints").iterdir()]
+
+
 def test_a_row_that_is_no_number_is_named():
     with pytest.raises(FailedRun, match=r"u is not finite at 1 of 2 points, the first in row 1 \(from 0\)"):
         refuse_non_finite(np.asarray([0.0, float("inf")]))

@@ -2,8 +2,9 @@
 
     python tests/reliability/guard_costs.py
 
-Steps are timed in random order. The unguarded program is compiled twice: the difference between its two copies is the
-noise of the measurement. A start is that of a new process, after the imports: the checks, then all that is compiled
+Steps are those of `prism solve allen-cahn --dim 100`, compiled as a run compiles them, on one core, where nothing waits
+for another thread; in random order. The unguarded program is compiled twice: the difference between its two copies is
+the noise of the measurement. A start is that of a new process, after the imports: the checks, then all that is compiled
 before the first step.
 """
 
@@ -16,21 +17,32 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from prism.cli.options import SolveOptions
+from prism.numerics import ahead
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
 from prism.problem.checks.family import check_family
-from prism.solving.preparation import prepare
+from prism.solving.preparation import first_state, prepare
 from prism.training import advance
+from prism.training.program import Program
 
-DIMENSION, STEPS, ROUNDS, STARTS, FRESH_STARTS = 100, 20, 60, 7, 3
+DIMENSION, SECONDS, ROUNDS, STARTS = 100, 0.25, 60, 5
 GUARDED, UNGUARDED, AGAIN = "guarded", "unguarded", "unguarded again"
 CHECKED, UNCHECKED = "checked", "unchecked"
+SMALL = {"lift": "dense:64+affine:4", "width": 32, "depth": 2, "points": 100}
+STEPS = {
+    "spring": SolveOptions("allen-cahn", DIMENSION, steps=1000),
+    "adam": SolveOptions("allen-cahn", DIMENSION, steps=1000, optimiser="adam"),
+    "small spring": SolveOptions("allen-cahn", DIMENSION, steps=1000, **SMALL),
+}
+"""Steps with the default settings, and small ones, of which a guard is a larger share."""
+STARTED = (("allen-cahn", 100), ("hjb-log", 250))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -57,87 +69,100 @@ def unguarded(state, optimiser, horizon):
     return after, info.loss, jnp.ones((), bool)
 
 
-def steps_of(state, optimiser) -> Callable[[], object]:
-    """Many steps in one compiled call, compiled."""
-    arrays, static = eqx.partition(state, eqx.is_array)
-    count, horizon = jnp.asarray(STEPS, jnp.int32), jnp.asarray(1000.0)
-
-    def run(arrays):
-        after, loss = advance.advance(eqx.combine(arrays, static), optimiser, count, horizon)
-        return eqx.filter(after, eqx.is_array), loss
-
-    compiled = jax.jit(run).lower(arrays).compile()
-    return lambda: compiled(arrays)
+def program_of(state, optimiser) -> Program:
+    """Many steps in one call, compiled."""
+    ahead._traced.cache_clear()  # which does not see that another function takes the step
+    program = Program.trace(state, optimiser)
+    program.compile()
+    return program
 
 
-def options() -> SolveOptions:
-    return SolveOptions("allen-cahn", DIMENSION, steps=STEPS, lift="dense:64+affine:4", width=32, depth=2, points=100)
+def copied(state):
+    """Which a program may use up."""
+    return jax.block_until_ready(jax.tree.map(lambda leaf: jnp.array(leaf) if eqx.is_array(leaf) else leaf, state))
 
 
-def step_costs() -> dict[str, object]:
+def taken(program: Program, state, steps: int):
+    """The arrays after so many steps."""
+    return eqx.filter(program(state, steps, 1000.0), eqx.is_array)
+
+
+def step_costs(options: SolveOptions) -> dict[str, float]:
     """Seconds per step, by what share the guard lengthens it, and the difference between two copies of one program."""
-    family = options().build_family()
-    settings = options().build_settings(family)
-    state = prepare(family, settings).state
-    programs = {GUARDED: steps_of(state, settings.optimiser)}
+    family = options.build_family()
+    settings = options.build_settings(family)
+    state, optimiser = first_state(family, settings), settings.optimiser
+    programs, guarded = {GUARDED: program_of(state, optimiser)}, advance._step
     advance._step = unguarded
-    programs |= {name: steps_of(state, settings.optimiser) for name in (UNGUARDED, AGAIN)}
+    programs |= {name: program_of(state, optimiser) for name in (UNGUARDED, AGAIN)}
+    advance._step = guarded
+    run = lambda name, steps: seconds(partial(taken, programs[name], copied(state), steps))
+    steps = max(1, round(SECONDS / min(run(GUARDED, 1) for _ in range(3))))
     times: dict[str, list[float]] = {name: [] for name in programs}
     order, generator = list(programs), random.Random(0)
     for _ in range(ROUNDS):
         generator.shuffle(order)
         for name in order:
-            times[name].append(seconds(programs[name]))
+            times[name].append(run(name, steps) / steps)
+    shares = [
+        2.0 * one / (other + again) - 1.0
+        for one, other, again in zip(*(times[name] for name in (GUARDED, UNGUARDED, AGAIN)), strict=True)
+    ]
     median = {name: statistics.median(found) for name, found in times.items()}
     return {
-        "seconds per step": median[GUARDED] / STEPS,
-        "share of a step": 2.0 * median[GUARDED] / (median[UNGUARDED] + median[AGAIN]) - 1.0,
+        "seconds per step": median[GUARDED],
+        "share of a step": statistics.median(shares),
         "noise of that share": abs(median[AGAIN] / median[UNGUARDED] - 1.0),
     }
 
 
-def start(checked: bool) -> None:
-    """Print the seconds that a new process needs before its first step, and how many of them the checks take."""
+def start(checked: bool, name: str, dimension: int) -> None:
+    """Print the seconds that a new process needs before its first step."""
     keep_programs()
-    family = options().build_family()
+    options = SolveOptions(name, dimension, steps=20)
+    family = options.build_family()
     check = lambda: check_family(family, stream(0, Purpose.CHECK))
     own = seconds(check) if checked else 0.0
-    print(json.dumps({"start": seconds(lambda: prepare(family, options().build_settings(family))) + own, "own": own}))
+    print(json.dumps({"start": seconds(lambda: prepare(family, options.build_settings(family))) + own}))
 
 
-def start_costs() -> dict[str, object]:
-    """How much later the first step is with the checks: programs kept from before, and all compiled anew."""
-    with tempfile.TemporaryDirectory() as cache:
-        started(CHECKED, cache)  # keeps the programs
-        kept = [(started(CHECKED, cache), started(UNCHECKED, cache)) for _ in range(STARTS)]
-        fresh = [(started(CHECKED, "off"), started(UNCHECKED, "off")) for _ in range(FRESH_STARTS)]
-    later = lambda pairs: statistics.median(one["start"] - other["start"] for one, other in pairs)
+def start_costs(name: str, dimension: int) -> dict[str, float]:
+    """How much later the first step of a family is with the checks: the first time, and once it is known."""
+    first, later = [], []
+    for _ in range(STARTS):
+        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as unchecked:
+            first.append((started(CHECKED, cache, name, dimension), started(UNCHECKED, unchecked, name, dimension)))
+            later.append((started(CHECKED, cache, name, dimension), started(UNCHECKED, cache, name, dimension)))
+    delay = lambda pairs: statistics.median(one - other for one, other in pairs)
     return {
-        "seconds of checks": later(kept),
-        "seconds of first checks": later(fresh),
-        "seconds of checks alone": statistics.median(one["own"] for one, _ in kept),
-        "seconds of the start": statistics.median(one["start"] for one, _ in kept),
+        "seconds of first checks": delay(first),
+        "seconds of the first start": statistics.median(one for one, _ in first),
+        "seconds of later checks": delay(later),
+        "seconds of a later start": statistics.median(one for one, _ in later),
     }
 
 
-def started(how: str, cache: str) -> dict[str, float]:
+def started(how: str, cache: str, name: str, dimension: int) -> float:
     """The seconds of one start, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, __file__, how],
+        [sys.executable, __file__, how, name, str(dimension)],
         env={**os.environ, "PRISM_CACHE_DIR": cache},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)["start"]
 
 
 def measure() -> dict[str, object]:
-    return {"dimension": DIMENSION, **start_costs(), **step_costs()}
+    """Starts on all cores, then steps on one."""
+    starts = {f"{name}, {dimension} D": start_costs(name, dimension) for name, dimension in STARTED}
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    return {"starts": starts, "steps": {name: step_costs(options) for name, options in STEPS.items()}}
 
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        start(sys.argv[1] == CHECKED)
+        start(sys.argv[1] == CHECKED, sys.argv[2], int(sys.argv[3]))
     else:
         print(json.dumps(measure()))

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from prism.errors import FailedRun
 from prism.solution.evaluation import Evaluation
 from prism.solution.held_out import HeldOutResidual
 from prism.solution.training_record import TrainingRecord
-from prism.solving.verdict import doubts, fall_in_the_second_half
+from prism.solving.verdict import doubts, fall_in_the_second_half, refuse_diverged
 
 
 def evaluation(error: float, trivial: float = 0.5, blind: float = 0.2, uncertainty: float | None = None) -> Evaluation:
@@ -45,6 +46,17 @@ UNSAID = {
     "too short to tell": (9, GOOD, history(10.0, count=4)),
     "one record": (1, GOOD, history(1.0, count=1)),
 }
+
+
+@pytest.mark.parametrize("judged", [evaluation(2e3), HeldOutResidual(9, 2e3, 0.9, {})], ids=["error", "residual"])
+def test_what_is_thousands_of_times_as_wrong_as_nothing_is_no_result(judged):
+    with pytest.raises(FailedRun, match=r"training diverged: it ended 2e\+03 times as wrong .*lower rate"):
+        refuse_diverged(judged)
+
+
+@pytest.mark.parametrize("judged", [evaluation(30.0), HeldOutResidual(9, 30.0, 0.9, {})], ids=["error", "residual"])
+def test_a_bad_beginning_is_a_result(judged):
+    refuse_diverged(judged)
 
 
 @pytest.mark.parametrize(("ended", "words"), SAID.values(), ids=SAID)

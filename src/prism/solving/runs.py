@@ -25,7 +25,7 @@ from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.interruptions import Interruptions
 from prism.solving.preparation import Prepared, prepare
 from prism.solving.settings import Settings
-from prism.solving.verdict import doubts
+from prism.solving.verdict import doubts, refuse_diverged
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress
 
@@ -152,6 +152,8 @@ def judged(outcome: Outcome, seed: int) -> Outcome:
         reason = f"how good the solution is is not known: {error}"
         return replace(outcome.with_training(doubts=(reason,)), unmeasured=reason)
     training = outcome.solution.training
+    if training.judgement is not None:
+        refuse_diverged(training.judgement)
     return outcome.with_training(doubts=doubts(outcome.steps, training.judgement, training.history))
 
 

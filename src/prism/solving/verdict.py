@@ -3,7 +3,8 @@
     no step was made · no better than the trivial answer, or than one that ignores μ · a residual that means nothing ·
     still falling fast
 
-Nothing here changes the result. It is said by the command line, by `prism.solve` as a warning, and in report.json.
+Nothing here changes the result. It is said by the command line, by `prism.solve` as a warning, and in report.json. A
+training that ended far above where it began is no result at all.
 """
 
 import math
@@ -11,10 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from prism.errors import FailedRun
 from prism.solution.evaluation import Evaluation
 from prism.solution.held_out import HeldOutResidual
 from prism.solution.history import History, errors_over_time, losses_over_time
 
+DIVERGED = 1e3
+"""Times as wrong as predicting nothing: no untrained network is."""
 MEANINGLESS = 0.1
 """A residual above this part of that of predicting nothing says little about the solution."""
 FALLING = 4.0
@@ -25,6 +29,15 @@ SETTLED = 0.01
 FEWEST_RECORDS = 8
 MIDDLE, END = (0.4, 0.6), (0.9, 1.0)
 """Parts of the training over which an error is averaged."""
+
+
+def refuse_diverged(judged: Evaluation | HeldOutResidual) -> None:
+    """Raise a FailedRun where what a training ended with is worthless."""
+    if judged.size > DIVERGED:
+        raise FailedRun(
+            f"training diverged: it ended {judged.size:.2g} times as wrong as predicting nothing; train it again at a "
+            "lower rate"
+        )
 
 
 def doubts(steps: int, judged: Evaluation | HeldOutResidual | None, history: History) -> tuple[str, ...]:
