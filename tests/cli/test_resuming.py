@@ -137,5 +137,10 @@ def test_a_stored_problem_of_other_types_is_one_line(run, changes):
     check_refusal(ran, "the problem in model.json", f"in {next(iter(changes))}")
 
 
-def test_a_directory_whose_name_is_too_long_is_one_line():
-    check_refusal(prism("predict", "x" * 300, "--mu", "mu1=1", "--points", "p.csv"), "File name too long")
+@pytest.mark.parametrize(
+    "call",
+    [("predict", "x" * 300, "--mu", "mu1=1", "--points", "p.csv"), ("solve", "--resume", "x" * 300, "--steps", 9)],
+    ids=["predict", "resume"],
+)
+def test_a_directory_whose_name_is_too_long_is_one_line(call):
+    check_refusal(prism(*call), "File name too long")

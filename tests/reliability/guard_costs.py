@@ -2,10 +2,10 @@
 
     python tests/reliability/guard_costs.py
 
-Steps are those of `prism solve allen-cahn --dim 100`, compiled as a run compiles them, on one core, where nothing waits
-for another thread; in random order. The unguarded program is compiled twice: the difference between its two copies is
-the noise of the measurement. A start is that of a new process, after the imports: the checks, then all that is compiled
-before the first step.
+Steps are of Allen-Cahn in 100 dimensions (`STEPS`: default settings, Adam, a small network), compiled as in a run, on
+one core so that nothing waits for another thread, programs in random order. The unguarded program is compiled twice:
+the difference between its two copies is the noise of the measurement. A start is that of a new process, after the
+imports: the checks, then all that is compiled before the first step.
 """
 
 import json
@@ -32,7 +32,7 @@ from prism.solving.preparation import first_state, prepare
 from prism.training import advance
 from prism.training.program import Program
 
-DIMENSION, SECONDS, ROUNDS, STARTS = 100, 0.25, 60, 5
+DIMENSION, SECONDS_PER_CALL, ROUNDS, STARTS = 100, 0.25, 60, 5
 GUARDED, UNGUARDED, AGAIN = "guarded", "unguarded", "unguarded again"
 CHECKED, UNCHECKED = "checked", "unchecked"
 SMALL = {"lift": "dense:64+affine:4", "width": 32, "depth": 2, "points": 100}
@@ -71,18 +71,18 @@ def unguarded(state, optimiser, horizon):
 
 def program_of(state, optimiser) -> Program:
     """Many steps in one call, compiled."""
-    ahead._traced.cache_clear()  # which does not see that another function takes the step
+    ahead._traced.cache_clear()  # it does not see that advance._step was replaced
     program = Program.trace(state, optimiser)
     program.compile()
     return program
 
 
 def copied(state):
-    """Which a program may use up."""
+    """A copy of the state, which a program may use up."""
     return jax.block_until_ready(jax.tree.map(lambda leaf: jnp.array(leaf) if eqx.is_array(leaf) else leaf, state))
 
 
-def taken(program: Program, state, steps: int):
+def after_steps(program: Program, state, steps: int):
     """The arrays after so many steps."""
     return eqx.filter(program(state, steps, 1000.0), eqx.is_array)
 
@@ -96,8 +96,8 @@ def step_costs(options: SolveOptions) -> dict[str, float]:
     advance._step = unguarded
     programs |= {name: program_of(state, optimiser) for name in (UNGUARDED, AGAIN)}
     advance._step = guarded
-    run = lambda name, steps: seconds(partial(taken, programs[name], copied(state), steps))
-    steps = max(1, round(SECONDS / min(run(GUARDED, 1) for _ in range(3))))
+    run = lambda name, steps: seconds(partial(after_steps, programs[name], copied(state), steps))
+    steps = max(1, round(SECONDS_PER_CALL / min(run(GUARDED, 1) for _ in range(3))))
     times: dict[str, list[float]] = {name: [] for name in programs}
     order, generator = list(programs), random.Random(0)
     for _ in range(ROUNDS):

@@ -179,8 +179,9 @@ def _flawed(random: np.random.Generator, call: Call) -> Case:
     value = random.choice(FLAWED[kind])
     codes = ANY if kind == "overflow" else REFUSED
     zero = option in NOT_NEGATIVE and value in ("0", "-0.0")
-    if zero or value == "--" or (not value and option == "--out") or call.words[:1] == ("list",):
-        codes = ODD  # zero is a value of some, and where nothing is said there is a default
+    is_a_table = option == "--points" and value == "points.csv"
+    if zero or is_a_table or value == "--" or (not value and option == "--out") or call.words[:1] == ("list",):
+        codes = ODD  # zero is a value of some, that table holds points, and where nothing is said there is a default
     return Case("option", f"{option} {kind}", replaced(call.words, option, str(value)), codes, snares)
 
 

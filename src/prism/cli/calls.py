@@ -1,6 +1,7 @@
 """One call of the command, and how it ends: an answer, or one line that tells why there is none."""
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -11,10 +12,15 @@ from prism.cli.parser import build_parser
 from prism.cli.speech import complain, say
 from prism.errors import CorruptedFile, InputError, PrismError, PrismWarning, TooLarge, UnusableOutput
 from prism.numerics.memory import exhaustion_named
+from prism.numerics.texts import shortened
 
 TRACEBACK = "PRISM_TRACEBACK"
 """The variable of the environment with which an unforeseen error is shown whole."""
 DEFECT = "a defect of PRISM"
+UNUSABLE_PATH = (errno.ENAMETOOLONG, errno.ELOOP)
+"""Errors by which the system refuses a path itself, too long or of links in a circle: the input is to blame."""
+LONGEST_PATH = 200
+"""Characters of a path that an error repeats."""
 
 
 def call(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +36,11 @@ def call(arguments: Sequence[str] | None = None) -> int:
         complain("failed", str(error))
         return 1
     except OSError as error:
-        complain("failed", f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        said = f"{shortened(error.filename, LONGEST_PATH)}: {error.strerror}" if error.filename else str(error)
+        if error.errno in UNUSABLE_PATH:
+            complain("error", f"{said}; name another place")
+            return 2
+        complain("failed", said)
         return 1
     except KeyboardInterrupt as interruption:
         say("prism: interrupted")

@@ -36,7 +36,7 @@ def locked(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
     with contextlib.ExitStack() as stack:
-        with undivided():
+        with undivided():  # no lock is made after the process has undone its own
             descriptor = _acquire(path)
             _held.add(descriptor)
             stack.callback(release, descriptor)

@@ -62,7 +62,7 @@ def write_file(path: Path, content: bytes, replace: bool = True) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory with its parents, where they are missing."""
+    """Make a directory with its parents, where they are missing; never while the process ends."""
     with undivided():
         path.mkdir(parents=True, exist_ok=True)
 
@@ -260,7 +260,7 @@ def _restore_replaced(path: Path) -> None:
 
 def _write_and_flush(path: Path, content: bytes) -> None:
     with undivided():
-        file = open(path, "xb")  # noqa: SIM115 (the lock is held to open it, not to fill it)
+        file = open(path, "xb")  # noqa: SIM115 (undivided while it is opened, not while it is filled)
     with file:
         file.write(content)
         file.flush()

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 
 Undo = Callable[[], None]
 PATIENCE = 5.0
-"""Seconds that an end waits for a rename under way."""
+"""Seconds that an end waits for an act under way (`undivided`)."""
 _undoing: list[Undo] = []
 _deciding = threading.RLock()
-"""Held while it is decided whether a piece of work is finished or undone; for ever, once the process ends."""
+"""Held while it is decided whether a piece of work is finished or undone, and while files and directories are made; for
+ever, once the process ends."""
 
 
 @contextlib.contextmanager
@@ -34,8 +35,8 @@ def unfinished(undo: Undo) -> Iterator[None]:
 
 
 def undivided() -> contextlib.AbstractContextManager:
-    """For an act that an end of the process must not tear apart, or be followed by: what gives a file or directory its
-    temporary name, once that is undone, would leave it there; what takes two steps to finish would be half done."""
+    """Hold this around an act that an end of the process must let finish or not let begin: making a file or directory,
+    which would stay if it was made after the undoing; renames that only together finish a piece of work."""
     return _deciding
 
 

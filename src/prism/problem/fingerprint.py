@@ -5,16 +5,9 @@ Comments, names and the form of the code do not count. Nor do the arrays of the 
 solution, or its exact solution; numbers in the formulas, domain and parameters do.
 """
 
-import hashlib
-import re
-from collections.abc import Iterator
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.extend.core import ClosedJaxpr, JaxprEqn
 from jaxtyping import Array
 
 from prism.derivatives.estimators import Gaussian
@@ -28,54 +21,29 @@ from prism.problem.terms import (
     place_at,
     sample_pair,
 )
+from prism.problem.traced_programs import digest_of_trace, without_addresses
 from prism.problem.wave import Wave
 from prism.shapes import Key
-
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def fingerprint(family: Family) -> str:
     """JAX's version and precision, which decide how an equation is traced, and a hash of the trace."""
     arrays, static = eqx.partition(family, eqx.is_array)
     traced = jax.make_jaxpr(lambda leaves, key: _equation(eqx.combine(leaves, static), key))(arrays, root(0))
-    digest = _digest(traced)
-    for declared in (family.domain, family.parameters):
-        digest.update(ADDRESS.sub("", eqx.tree_pformat(declared, short_arrays=True)).encode())
-    precision = jnp.zeros(()).dtype
-    return f"jax-{jax.__version__}-{precision}:{digest.hexdigest()}"
+    digest = digest_of_trace(traced)
+    digest.update(declared_text(family).encode())
+    return f"{traced_under()}:{digest.hexdigest()}"
 
 
-def trace_hash(traced: ClosedJaxpr) -> str:
-    """The same for two traces of one function: of their equations and of the arrays that they close over."""
-    return _digest(traced).hexdigest()
+def declared_text(family: Family) -> str:
+    """Domain and parameters, which a trace at one pair does not show."""
+    declared = (family.domain, family.parameters)
+    return "".join(without_addresses(eqx.tree_pformat(one, short_arrays=True)) for one in declared)
 
 
-def _digest(traced: ClosedJaxpr) -> Any:
-    digest = hashlib.sha256(ADDRESS.sub("", str(traced.jaxpr)).encode())
-    for constant in constants_of(traced):
-        is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
-        digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
-    return digest
-
-
-def constants_of(traced: ClosedJaxpr) -> Iterator[Any]:
-    """Arrays that the trace closes over, those of functions compiled inside it too."""
-    for program in programs_in(traced):
-        yield from program.consts
-
-
-def programs_in(traced: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
-    """The trace, and all that its equations call."""
-    yield traced
-    for equation in traced.jaxpr.eqns:
-        for program in called_by(equation):
-            yield from programs_in(program)
-
-
-def called_by(equation: JaxprEqn) -> list[ClosedJaxpr]:
-    """The programs that an equation of a trace calls."""
-    leaves = jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr))
-    return [leaf for leaf in leaves if isinstance(leaf, ClosedJaxpr)]
+def traced_under() -> str:
+    """What decides how a function is traced."""
+    return f"jax-{jax.__version__}-{jnp.zeros(()).dtype}"
 
 
 def same_equation(one: str | None, other: str | None) -> bool:

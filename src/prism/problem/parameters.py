@@ -24,8 +24,8 @@ TAKEN = ("self", "seconds", "parts", "seed")
 """Names that methods of a solution have for themselves: the object, and what `fine_tune` takes beside parameters."""
 
 
-class AnyName(type(eqx.Module)):
-    """Makes classes whose call takes arguments of any name but `cls`, which it refuses; equinox's fail at that one."""
+class RefusesCls(type(eqx.Module)):
+    """A parameter called `cls` would collide with an argument of equinox's own metaclass before its name is checked."""
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         if "cls" in named:
@@ -33,7 +33,7 @@ class AnyName(type(eqx.Module)):
         return super().__call__(*arguments, **named)
 
 
-class ParameterSpace(eqx.Module, metaclass=AnyName):
+class ParameterSpace(eqx.Module, metaclass=RefusesCls):
     """A box of named physical parameters, uniform in some coordinate t(μ) of each."""
 
     logarithmic: ClassVar[bool] = False

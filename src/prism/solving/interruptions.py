@@ -37,7 +37,7 @@ class Interruptions:
         _under_way.append(self)
         if not _watches:
             with contextlib.suppress(ValueError):  # not in the main thread: the caller's own handlers stay
-                for number in heeded_signals():
+                for number in signals_not_ignored():
                     self._previous[number] = signal.signal(number, self._handle)
         return self
 
@@ -91,7 +91,7 @@ class Watch:
         os.set_blocking(self._writer, False)
         self._previous_descriptor = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         threading.Thread(target=self._listen, name="signals", daemon=True).start()
-        self._previous = {number: signal.signal(number, lambda *_: None) for number in heeded_signals()}
+        self._previous = {number: signal.signal(number, lambda *_: None) for number in signals_not_ignored()}
         _watches.append(self)
 
     def __exit__(self, *_: object) -> None:
@@ -110,8 +110,8 @@ class Watch:
         os.close(self._reader)
 
 
-def heeded_signals() -> list[int]:
-    """Those that the process was not started to ignore, as a shell does with Ctrl-C for what runs in the background."""
+def signals_not_ignored() -> list[int]:
+    """Those of `SIGNALS` that the process does not ignore, as what a shell runs in the background ignores Ctrl-C."""
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 

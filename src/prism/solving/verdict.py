@@ -3,8 +3,8 @@
     no step was made · no better than the trivial answer, or than one that ignores μ · a residual that means nothing ·
     still falling fast
 
-Nothing here changes the result. It is said by the command line, by `prism.solve` as a warning, and in report.json. A
-training that ended far above where it began is no result at all.
+Doubts change nothing in the result. They are said by the command line, by `prism.solve` as warnings, and in
+report.json. What diverged has no result: `refuse_diverged` ends the run, whose checkpoints stay.
 """
 
 import math
@@ -18,7 +18,7 @@ from prism.solution.held_out import HeldOutResidual
 from prism.solution.history import History, errors_over_time, losses_over_time
 
 DIVERGED = 1e3
-"""Times as wrong as predicting nothing: no untrained network is."""
+"""In units of predicting nothing, whose error is 1 and whose residual is 1."""
 MEANINGLESS = 0.1
 """A residual above this part of that of predicting nothing says little about the solution."""
 FALLING = 4.0
@@ -32,7 +32,7 @@ MIDDLE, END = (0.4, 0.6), (0.9, 1.0)
 
 
 def refuse_diverged(judged: Evaluation | HeldOutResidual) -> None:
-    """Raise a FailedRun where what a training ended with is worthless."""
+    """Raise a FailedRun where the error, or the residual where the truth is not known, is beyond DIVERGED."""
     if judged.size > DIVERGED:
         raise FailedRun(
             f"training diverged: it ended {judged.size:.2g} times as wrong as predicting nothing; train it again at a "

@@ -15,8 +15,8 @@ from prism.objective.batches import Batch
 from prism.objective.rows import Objective, Slopes
 from prism.shapes import Scalar
 
-SMALL = 2**16
-"""Numbers in an array that is copied in less time than a kernel of its own takes to start."""
+MOST_JOINED = 2**16
+"""Numbers in an array that is joined with others before it is summed: to copy it takes less than to start a kernel."""
 State = TypeVar("State")
 
 
@@ -99,9 +99,9 @@ class Adam(Optimiser[Any]):
 
 
 def _squared_length(gradient: Model) -> Scalar:
-    """Σ g². Small arrays are joined first: a sum of its own for each would take longer than all of them together."""
+    """Σ g². Small arrays are joined first: with a sum for each, the guard of a step cost 4 % of it instead of 1.5 %."""
     leaves = jax.tree.leaves(gradient)
-    small = [leaf.reshape(-1) for leaf in leaves if leaf.size <= SMALL]
-    large = [leaf for leaf in leaves if leaf.size > SMALL]
+    small = [leaf.reshape(-1) for leaf in leaves if leaf.size <= MOST_JOINED]
+    large = [leaf for leaf in leaves if leaf.size > MOST_JOINED]
     joined = [jnp.concatenate(small), *large] if small else large
     return sum((jnp.vdot(g, g) for g in joined), start=jnp.zeros(()))

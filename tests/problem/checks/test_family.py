@@ -328,16 +328,16 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a condition that raises at a given parameter": (
         conditioned(lambda: AtEveryParameter(lambda mu: 1 / 0)),
-        r'draw_at of the condition "asked" of Changed raised ZeroDivisionError in line',
+        r'draw_at of condition "asked" of Changed raised ZeroDivisionError in line',
     ),
     "a condition that draws no target": (
         conditioned(lambda: AtEveryParameter(lambda mu: mu)),
         r'condition "asked" of Changed draws is .*give Target\(x, mu, value\)',
     ),
-    "a callback for one point at a time": (adding(lambda u, x, mu: sine_of_numpy(x[0])), r"calls Python.*vmap_method"),
+    "a callback for one point at a time": (adding(lambda u, x, mu: sine_of_numpy(x[0])), r"asks Python.*vmap_method"),
     "a callback without a rule": (
         adding(lambda u, x, mu: sine_of_numpy(x[0], vmap_method="sequential")),
-        r"residual of Changed calls Python by pure_callback.*jax\.custom_jvp",
+        r"residual of Changed asks Python for a value.*jax\.custom_jvp",
     ),
     "observations in another dimension": (
         conditioned(lambda: observed((3, 4), (3, 2), (3,))),

@@ -12,7 +12,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal
 from jax.lax import GatherScatterMode
 
-from prism.problem.fingerprint import called_by
+from prism.problem.traced_programs import called_by
 
 Known = Any
 """The value of a variable as an array of NumPy; None where it is not known."""

@@ -17,20 +17,18 @@ from prism.problem.checks.declarations import name_of
 from prism.problem.checks.indices import indices_beyond
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Derivatives, Family
-from prism.problem.fingerprint import called_by, constants_of, trace_hash
 from prism.problem.terms import constrained_value, decompositions, derivatives, draw_directions, place_at
+from prism.problem.traced_programs import called_by, calls_python, constants_of, has_own_rule, trace_hash
 from prism.problem.user_code import calling, real_number, user_line
 from prism.problem.wave import Wave
 from prism.shapes import Key, Named, Parameter, Point, Scalar
 
 FIELDS = ("exact", "affine", "background", "source")
 """Functions of a point and a parameter that a family may have."""
-CALLBACKS = ("pure_callback", "io_callback")
-"""Operations that ask Python for a value; `jax.debug.print` asks for none."""
 
 
 def check_traces(family: Family, key: Key) -> list[ClosedJaxpr]:
-    """Trace every function of a family at one pair (x, μ), none of which is compiled or run; the traces."""
+    """Trace every function of a family at one pair (x, μ), without compiling or running any; returns the traces."""
     with calling(f"domain of {name_of(family)}"):
         x = jax.eval_shape(family.domain.sample, key)
     if x.shape != (family.domain.coordinates,):
@@ -106,41 +104,40 @@ def _check_field(family: Family, name: str, field: Callable[[Point, Named], Any]
 def _check_condition(family: Family, name: str, condition: Condition, mu: Any, key: Key) -> list[ClosedJaxpr]:
     """A point of the domain, a parameter and a number, from each way of drawing them that it has."""
     what, space = f'condition "{name}" of {name_of(family)}', family.parameters
-    ways: dict[str, Callable[..., Target]] = {what: lambda mu, key: condition.draw(space, key)}
+    drawn = lambda key: _checked_target(what, condition.draw(space, key), family)
+    traces = [_trace(what, drawn, key)]
     if condition.at_every_parameter:
-        ways[f"draw_at of the {what}"] = lambda mu, key: condition.draw_at(mu, space, key)
-    return [_trace(way, _sized(way, draw, family), mu, key) for way, draw in ways.items()]
+        way = f"draw_at of {what}"
+        drawn_at = lambda mu, key: _checked_target(way, condition.draw_at(mu, space, key), family)
+        traces.append(_trace(way, drawn_at, mu, key))
+    return traces
 
 
-def _sized(what: str, draw: Callable[..., Target], family: Family) -> Callable[..., Target]:
-    """The same draw, refused where its point or parameter is not of the family's size."""
-
-    def drawn(mu: Parameter, key: Key) -> Target:
-        target = draw(mu, key)
-        check_kind(f"what the {what} draws", target, Target, "Target(x, mu, value) of prism.problem.conditions")
-        for unit, found, wanted in (
-            ("coordinates", target.x, family.domain.coordinates),
-            ("parameters", target.mu, family.parameters.size),
-        ):
-            if jnp.shape(found) != (wanted,):
-                raise InputError(f"the {what} has {unit} of shape {jnp.shape(found)}; the family has {(wanted,)}")
-        return target
-
-    return drawn
+def _checked_target(what: str, target: Any, family: Family) -> Target:
+    """What was drawn, if it is a target whose point and parameter are of the family's sizes."""
+    check_kind(f"what {what} draws", target, Target, "Target(x, mu, value) of prism.problem.conditions")
+    for unit, found, wanted in (
+        ("coordinates", target.x, family.domain.coordinates),
+        ("parameters", target.mu, family.parameters.size),
+    ):
+        if jnp.shape(found) != (wanted,):
+            raise InputError(f"the {what} has {unit} of shape {jnp.shape(found)}; the family has {(wanted,)}")
+    return target
 
 
 def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> ClosedJaxpr:
-    """Trace a function twice, and look at its indices."""
+    """Trace a function twice; refuse one that differs between calls, asks Python for values in a way that JAX cannot
+    follow, or takes indices beyond an array."""
     first, second = _traced(what, function, arguments), _traced(what, function, arguments)
     if trace_hash(first) != trace_hash(second):
         raise InputError(
             f"the {what} is another function at each call, as with numbers of np.random, random or time, which are "
             "drawn once, when it is traced; draw them beforehand and make them a field of the family"
         )
-    if _calls_back(first):
+    if _asks_python(first):
         raise InputError(
-            f"the {what} calls Python by pure_callback or io_callback, which JAX cannot differentiate and, without "
-            "vmap_method, not batch; write it with jnp, or give vmap_method='sequential' and a rule by jax.custom_jvp"
+            f"the {what} asks Python for a value, which JAX cannot differentiate and, without vmap_method, not batch; "
+            "write it with jnp, or use pure_callback with vmap_method='sequential' and a rule by jax.custom_jvp"
         )
     for beyond in indices_beyond(first):
         raise InputError(
@@ -150,13 +147,14 @@ def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> ClosedJa
     return first
 
 
-def _calls_back(traced: ClosedJaxpr, has_rule: bool = False) -> bool:
-    """Whether it calls Python for a value: without a rule for derivatives, or one point at a time."""
+def _asks_python(traced: ClosedJaxpr, has_rule: bool = False) -> bool:
+    """Whether it asks Python for a value that JAX could not differentiate (no rule is around it) or not batch (it has
+    no `vmap_method`). To print a value asks for none."""
     for equation in traced.jaxpr.eqns:
-        name = equation.primitive.name
-        if name in CALLBACKS and not (has_rule and equation.params.get("vmap_method")):
+        asks = calls_python(equation) and bool(equation.outvars)
+        if asks and not (has_rule and equation.params.get("vmap_method")):
             return True
-        if any(_calls_back(program, has_rule or name.startswith("custom_")) for program in called_by(equation)):
+        if any(_asks_python(program, has_rule or has_own_rule(equation)) for program in called_by(equation)):
             return True
     return False
 

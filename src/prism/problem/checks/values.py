@@ -26,8 +26,9 @@ PAIRS = 8
 """Random pairs of a point and a parameter at which a family is tried."""
 CORNERS = 16
 """Corners of the box at which it is tried as well: all of them, for up to four parameters."""
-ROUNDS, FEWEST_ROUNDS, COORDINATES = 250, 10, 20_000_000
-"""How often further random pairs are drawn in search of an effect, and the coordinates of all of these."""
+MOST_ROUNDS, FEWEST_ROUNDS, SEARCHED_COORDINATES = 250, 10, 20_000_000
+"""Further draws of random pairs in search of an effect of a parameter: as many as have this many coordinates in all,
+within these bounds."""
 
 
 class Pairs(NamedTuple):
@@ -56,27 +57,31 @@ def check_values(family: Family, key: Key) -> Pairs:
 
 
 def _check_parameters(family: Family, key: Key, corners: Float[Array, "n p"], look: "Look") -> None:
-    """Raise an InputError that names a parameter which moves nothing, neither values nor derivatives."""
-    acts = _acting(family, key, len(corners), look)
-    # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval, and a parameter that moves
-    # the place of a jump is seen near that alone. So derivatives are asked too, then further pairs.
-    if np.all(acts) or np.all(acts | _sloping(family, key, corners)):
+    """Raise an InputError that names a parameter that changes no value at the pairs, by which no value has a derivative
+    there, and that changes no value at many further random pairs."""
+    acts = _moving_values(family, key, len(corners), look)
+    if np.all(acts):
         return
-    rounds = int(np.clip(COORDINATES // (PAIRS * family.domain.coordinates), FEWEST_ROUNDS, ROUNDS))
+    # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval.
+    acts |= _with_derivative(family, key, corners)
+    most = SEARCHED_COORDINATES // (PAIRS * family.domain.coordinates)
+    rounds = int(np.clip(most, FEWEST_ROUNDS, MOST_ROUNDS))
     for number in range(rounds):
-        acts |= _acting(family, item(key, number), len(corners), look)
         if np.all(acts):
             return
-    unused = family.parameters.names[int(np.argmin(acts | _sloping(family, key, corners)))]
-    raise InputError(
-        f"{name_of(family)} never uses the parameter {unused}: its residual did not change with it at "
-        f"{rounds * PAIRS} random points; use it in residual, source or constraint, or take it out of parameters"
-    )
+        # Neither do derivatives: a parameter that moves the place of a jump is seen near that alone.
+        acts |= _moving_values(family, item(key, number), len(corners), look)
+    if not np.all(acts):
+        raise InputError(
+            f"{name_of(family)} never uses the parameter {family.parameters.names[int(np.argmin(acts))]}: its residual "
+            f"did not change with it at {rounds * PAIRS} random points; use it in residual, source or constraint, or "
+            "take it out of parameters"
+        )
 
 
-def _acting(family: Family, key: Key, corners: int, look: "Look") -> Bool[np.ndarray, "p"]:
+def _moving_values(family: Family, key: Key, corner_count: int, look: "Look") -> Bool[np.ndarray, "p"]:
     """Which parameters, moved alone at some of the pairs, change a value there."""
-    count, size = PAIRS + corners, family.parameters.size
+    count, size = PAIRS + corner_count, family.parameters.size
     one_moved = np.arange(count)[:, None] % size == np.arange(size)
     still, moved = look(key, np.zeros((count, size), bool)), look(key, one_moved)
     changed = [values != still.values[name] for name, values in moved.values.items()]
@@ -95,7 +100,7 @@ class _Found(NamedTuple):
 
 
 Look = Callable[[Key, np.ndarray], _Found]
-"""What is found at the pairs that a key draws, with some parameters moved at some of them."""
+"""Evaluates a family at the pairs that a key draws, with the marked parameters moved."""
 
 
 def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"]) -> _Found:
@@ -162,20 +167,21 @@ class _Trial:
         return self.family.residual(given, self.x, self.family.parameters.named(mu))
 
     def values(self, mu: Parameter) -> dict[str, Scalar]:
-        """The residual, and where and what those conditions prescribe that hold at every parameter."""
+        """The residual and, of each condition that holds at every parameter, its value and its point."""
         found = {"residual": self.residual(self.terms(mu), mu)}
         keys = items(child(self.key, Purpose.CONDITIONS), len(self.family.conditions))
         for (name, condition), own in zip(self.family.conditions.items(), keys, strict=True):
             if condition.at_every_parameter:
                 target = condition.draw_at(mu, self.family.parameters, own)
                 found[f'condition "{name}"'] = target.value
-                found[f'place of the condition "{name}"'] = target.x @ jnp.arange(1.0, target.x.size + 1.0)
+                along = jnp.arange(1.0, target.x.size + 1.0)
+                found[f'point of the condition "{name}"'] = target.x @ along  # which every coordinate changes
         return found
 
 
-def _sloping(family: Family, key: Key, corners: Float[Array, "n p"]) -> Bool[np.ndarray, "p"]:
-    """By which parameters a value has a derivative at some pair. It compiles for seconds, so it is called only where
-    values did not change."""
+def _with_derivative(family: Family, key: Key, corners: Float[Array, "n p"]) -> Bool[np.ndarray, "p"]:
+    """By which parameters a value has a derivative that is not zero at some pair. It compiles for seconds, so it is
+    called only where values did not change."""
     slopes = lambda one, x, mu: jax.jacfwd(_Trial(family, one, x).values)(mu)
     compiled = jax.jit(lambda: jax.vmap(slopes)(*_places(family, key, corners)), compiler_options=on_cpu(RUNS_ONCE))
     found = np.stack([np.asarray(by_parameter) for by_parameter in compiled().values()])

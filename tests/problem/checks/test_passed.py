@@ -8,7 +8,7 @@ from helpers import FAMILIES, KEY, TWO_BODY_FAMILIES, name_of
 
 import prism
 from prism.problem.checks import family as checks
-from prism.problem.checks import memory
+from prism.problem.checks import passed
 from prism.problem.checks.traces import check_traces
 
 
@@ -63,41 +63,41 @@ OTHERS = {
 }
 
 
-def mark(family: prism.Family, key=KEY) -> str | None:
-    return memory.mark_of(family, check_traces(family, key), key)
+def digest(family: prism.Family, key=KEY) -> str | None:
+    return passed.digest_of(family, check_traces(family, key), key)
 
 
-def test_the_mark_is_of_the_mathematics():
-    own = mark(Own(prism.Ball(3)))
+def test_the_digest_is_of_the_mathematics():
+    own = digest(Own(prism.Ball(3)))
     assert own is not None
-    assert own == mark(Own(prism.Ball(3))) == mark(other(residual=lambda self, v, y, m: v.lap - 1.0 * m.k))
-    assert own != mark(Own(prism.Ball(3)), jax.random.key(1))
+    assert own == digest(Own(prism.Ball(3))) == digest(other(residual=lambda self, v, y, m: v.lap - 1.0 * m.k))
+    assert own != digest(Own(prism.Ball(3)), jax.random.key(1))
 
 
-def test_whatever_the_checks_look_at_makes_another_mark():
-    marks = [mark(Own(prism.Ball(3))), *(mark(build()) for build in OTHERS.values())]
-    assert None not in marks
-    assert len(set(marks)) == len(marks)
-    assert mark(other(constraint=lambda self: KINKED)) != marks[-1]  # the same functions, which are looked at
+def test_whatever_the_checks_look_at_makes_another_digest():
+    digests = [digest(Own(prism.Ball(3))), *(digest(build()) for build in OTHERS.values())]
+    assert None not in digests
+    assert len(set(digests)) == len(digests)
+    assert digest(other(constraint=lambda self: KINKED)) != digests[-1]  # the same functions, which are looked at
 
 
-def test_other_checks_make_another_mark(monkeypatch):
-    own = mark(Own(prism.Ball(3)))
-    monkeypatch.setattr(memory, "_checks", lambda: "others")
-    assert mark(Own(prism.Ball(3))) != own
+def test_other_checks_make_another_digest(monkeypatch):
+    own = digest(Own(prism.Ball(3)))
+    monkeypatch.setattr(passed, "_version_of_checks", lambda: "others")
+    assert digest(Own(prism.Ball(3))) != own
 
 
 @pytest.mark.parametrize("term", [ruled, called])
 def test_what_a_trace_does_not_show_is_never_remembered(term):
     family = other(residual=lambda self, u, x, mu: u.lap - mu.k * x[0])
     trace = jax.make_jaxpr(lambda x: term(x[0]))(jnp.ones(3))
-    assert memory.mark_of(family, [trace], KEY) is None
+    assert passed.digest_of(family, [trace], KEY) is None
 
 
 @pytest.mark.parametrize("family", FAMILIES[:1] + FAMILIES[len(TWO_BODY_FAMILIES) :], ids=name_of)
 def test_families_of_the_catalogue_are_remembered(family):
     """Functions of PRISM with rules of their own are as fixed as its version."""
-    assert mark(family) is not None
+    assert digest(family) is not None
 
 
 def test_what_passed_is_not_tried_again_and_what_failed_is(tmp_path, monkeypatch):
@@ -113,17 +113,17 @@ def test_what_passed_is_not_tried_again_and_what_failed_is(tmp_path, monkeypatch
         with pytest.raises(prism.errors.InputError, match="does not solve its equation"):
             checks.check_family(wrong, KEY)
     assert len(tried) == 3
-    assert [entry.name for entry in (tmp_path / memory.DIRECTORY).iterdir()] == [mark(Own(prism.Ball(3)))]
+    assert [entry.name for entry in (tmp_path / passed.DIRECTORY).iterdir()] == [digest(Own(prism.Ball(3)))]
 
 
 def test_the_oldest_are_forgotten_and_files_of_others_stay(tmp_path, monkeypatch):
     monkeypatch.setenv("PRISM_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(memory, "MOST", 3)
-    (tmp_path / memory.DIRECTORY).mkdir()
-    (tmp_path / memory.DIRECTORY / "notes.txt").touch()
+    monkeypatch.setattr(passed, "MOST_REMEMBERED", 3)
+    (tmp_path / passed.DIRECTORY).mkdir()
+    (tmp_path / passed.DIRECTORY / "notes.txt").touch()
     for number in range(6):
-        memory.remember(f"{number:064x}")
-    kept = {entry.name for entry in (tmp_path / memory.DIRECTORY).iterdir()}
+        passed.remember_passed(f"{number:064x}")
+    kept = {entry.name for entry in (tmp_path / passed.DIRECTORY).iterdir()}
     assert len(kept) == 4
     assert {"notes.txt", f"{5:064x}"} <= kept
 
@@ -132,5 +132,5 @@ def test_the_oldest_are_forgotten_and_files_of_others_stay(tmp_path, monkeypatch
 def test_without_a_place_everything_is_checked(tmp_path, monkeypatch, place):
     (tmp_path / "a file").touch()
     monkeypatch.setenv("PRISM_CACHE_DIR", place if place == "off" else str(tmp_path / place))
-    memory.remember("0" * 64)
-    assert not memory.was_checked("0" * 64)
+    passed.remember_passed("0" * 64)
+    assert not passed.passed_before("0" * 64)
