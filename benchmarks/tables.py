@@ -238,15 +238,15 @@ def reliability_details(parts: Mapping[str, Row]) -> str:
 
 def guard_costs(parts: Mapping[str, Row]) -> str:
     """What the guard adds to a step, and the checks of a family to a start."""
-    share = lambda one: f"{100 * one['share of a step']:.1f} % ± {100 * one['noise of that share']:.1f} %"
+    share = lambda one: f"{100 * one['share of a step']:.1f} % ± {100 * one['standard error']:.1f} %"
     steps = {
-        f"the guard of a step of {1e3 * one['seconds per step']:.1f} ms, {name}": (share(one), "2 %")
+        f"guard, a step of {1e3 * one['seconds per step']:.1f} ms, {name}": (share(one), "2 %")
         for name, one in parts["guards"]["steps"].items()
     }
     starts = {
-        f"the checks of {name}, {when}": (f"{one[f'seconds of {kind} checks']:.2f} s", "1 s")
+        f"checks, {name}, {when}": (f"{one[f'seconds of {kind} checks']:.2f} s", "1 s")
         for name, one in parts["guards"]["starts"].items()
-        for when, kind in (("seen for the first time", "first"), ("known", "later"))
+        for when, kind in (("the first time", "first"), ("passed before", "later"))
     }
     rows = [{"what": name, "cost": cost, "limit": limit} for name, (cost, limit) in {**steps, **starts}.items()]
     return markdown(rows)

@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from prism.files import storage
+from prism.files import unfinished as module
 from prism.files.outputs import reserved
-from prism.files.unfinished import undo_all_unfinished, unfinished
+from prism.files.unfinished import undivided, undo_all_unfinished, unfinished
 
 
 def test_only_what_is_unfinished_is_taken_away_newest_first():
@@ -63,6 +66,40 @@ def test_a_directory_that_was_made_for_a_result_and_its_lock(tmp_path):
         assert list((tmp_path / "runs" / "new").iterdir())
         undo_all_unfinished()
         assert not list(tmp_path.iterdir())
+
+
+def test_an_end_waits_for_no_other_thread_for_long(tmp_path, monkeypatch):
+    """As for one that hangs while it opens a file on a file system that is gone."""
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "_ending", [])
+    monkeypatch.setattr(module, "_deciding", threading.RLock())
+    hanging, released = threading.Event(), threading.Event()
+
+    def hang():
+        with undivided():
+            hanging.set()
+            released.wait()
+
+    def write():
+        def end(*_):
+            thread.start()
+            hanging.wait()
+            undo_all_unfinished()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(storage, "_write_and_flush", end)
+        storage.write_directory(tmp_path / "kept", {"a": b"new"})
+
+    thread = threading.Thread(target=hang)
+    begun = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        assert time.monotonic() - begun < 5.0
+        assert not list(tmp_path.iterdir())
+    finally:
+        released.set()
+        thread.join()
 
 
 RACE = """

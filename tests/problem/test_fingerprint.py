@@ -1,5 +1,10 @@
 """A fingerprint knows the equation, not how it is written."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -38,6 +43,28 @@ def compiled(number: float):
 def test_arrays_inside_compiled_functions_count():
     assert fingerprint(compiled(1.0)) == fingerprint(compiled(1.0))
     assert fingerprint(compiled(1.0)) != fingerprint(compiled(2.0))
+
+
+TOLD = """
+import pathlib, sys
+import prism
+from prism.families import Poisson
+from prism.problem.fingerprint import fingerprint
+import jax
+pathlib.Path(sys.argv[1]).write_text(fingerprint(Poisson.create(3, jax.random.key(0))))
+"""
+
+
+def test_it_is_the_same_on_a_terminal(tmp_path):
+    """Where JAX prints its traces in colour."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    ours, terminal = os.openpty()
+    for name, output in (("pipe", subprocess.DEVNULL), ("terminal", terminal)):
+        command = [sys.executable, "-c", TOLD, str(tmp_path / name)]
+        subprocess.run(command, stdout=output, env=environment, check=True)
+    os.close(ours)
+    os.close(terminal)
+    assert (tmp_path / "pipe").read_text() == (tmp_path / "terminal").read_text()
 
 
 SAME = {"again": family(), "other arrays of the family": family(weights=jnp.arange(3.0))}

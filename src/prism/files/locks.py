@@ -27,7 +27,7 @@ def locked(directory: Path) -> Iterator[None]:
     path = directory / LOCK
 
     def remove(descriptor: int) -> None:
-        if _is_at(descriptor, path) and os.fstat(descriptor).st_size == 0:
+        if descriptor in _held and _is_at(descriptor, path) and os.fstat(descriptor).st_size == 0:
             path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that it is gone, and tries anew
 
     def release(descriptor: int) -> None:
@@ -39,8 +39,8 @@ def locked(directory: Path) -> Iterator[None]:
         with undivided():  # no lock is made after the process has undone its own
             descriptor = _acquire(path)
             _held.add(descriptor)
-            stack.callback(release, descriptor)
             stack.enter_context(unfinished(lambda: remove(descriptor)))
+            stack.callback(release, descriptor)  # first, so that an end of the process knows of the lock until then
         yield
 
 

@@ -43,7 +43,7 @@ def declared_text(family: Family) -> str:
 
 def traced_under() -> str:
     """What decides how a function is traced."""
-    return f"jax-{jax.__version__}-{jnp.zeros(()).dtype}"
+    return f"jax-{jax.__version__}-{jnp.zeros(()).dtype}-plain"  # those without -plain may hold colours
 
 
 def same_equation(one: str | None, other: str | None) -> bool:

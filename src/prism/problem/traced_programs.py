@@ -1,6 +1,7 @@
 """What JAX traced of a function: the programs inside, the arrays they close over, the code they hide, a hash."""
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, JaxprEqn
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 SOURCE_LINE = re.compile(r".* at (?P<file>.+):\d+")
 """Where JAX says that a function is from."""
-VERSIONED = (str(Path(jax.__file__).parent), str(Path(__file__).parents[1]))
+VERSIONED = tuple(f"{place}{os.sep}" for place in (Path(jax.__file__).parent, Path(__file__).parents[1]))
 """Where code lies that changes with the versions of JAX and PRISM alone."""
 
 
@@ -28,8 +29,10 @@ def programs_in(traced: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
 
 def called_by(equation: JaxprEqn) -> list[ClosedJaxpr]:
     """The programs that an equation of a trace calls."""
-    leaves = jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, ClosedJaxpr))
-    return [leaf for leaf in leaves if isinstance(leaf, ClosedJaxpr)]
+    is_program = lambda leaf: isinstance(leaf, ClosedJaxpr | Jaxpr)
+    found = [leaf for leaf in jax.tree.leaves(equation.params, is_leaf=is_program) if is_program(leaf)]
+    # That of `jax.checkpoint` is not closed, and closes over nothing.
+    return [leaf if isinstance(leaf, ClosedJaxpr) else ClosedJaxpr(leaf, []) for leaf in found]
 
 
 def constants_of(traced: ClosedJaxpr) -> Iterator[Any]:
@@ -41,7 +44,8 @@ def constants_of(traced: ClosedJaxpr) -> Iterator[Any]:
 def digest_of_trace(traced: ClosedJaxpr) -> Any:
     """A SHA-256 under way, the same for two traces of one function: of their equations and of the arrays that they
     close over."""
-    digest = hashlib.sha256(without_addresses(str(traced.jaxpr)).encode())
+    text = traced.jaxpr.pretty_print(use_color=False)  # str(jaxpr) has colours on a terminal
+    digest = hashlib.sha256(without_addresses(text).encode())
     for constant in constants_of(traced):
         is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
         digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
@@ -76,6 +80,9 @@ def hides_code(traced: ClosedJaxpr) -> bool:
 
 
 def _is_versioned(equation: JaxprEqn) -> bool:
-    """Whether the function that it calls lies in JAX or PRISM."""
-    lines = [SOURCE_LINE.fullmatch(one.jaxpr.debug_info.func_src_info or "") for one in called_by(equation)]
-    return bool(lines) and all(line is not None and line["file"].startswith(VERSIONED) for line in lines)
+    """Whether the function that it calls and its rules are of one file of JAX or PRISM."""
+    functions = [program.jaxpr for program in called_by(equation)]
+    rules = [value for value in equation.params.values() if hasattr(value, "debug_info")]
+    lines = [SOURCE_LINE.fullmatch(one.debug_info.func_src_info or "") for one in (*functions, *rules)]
+    files = {"" if line is None else line["file"] for line in lines}
+    return len(files) == 1 and next(iter(files)).startswith(VERSIONED)

@@ -17,25 +17,32 @@ MOST_SHOWN = 4_000
 
 
 def convergence(history: History, evaluation: Evaluation | None) -> "Figure":
-    """Loss and held-out error against training time, with the baselines as the lines to get below."""
-    figure, (left, right) = canvas(1, 2, (10.0, 3.8))
-    _over_time(left, losses_over_time(history), None)
-    left.set(title="loss (1 = predicting nothing)")
+    """Loss and, where it is known, held-out error against training time, with the baselines as the lines to get
+    below."""
     errors = errors_over_time(history)
     if not errors and evaluation is None:
-        right.set_axis_off()
-        return figure
-    _over_time(right, errors, "held-out error, small sample")
+        figure, left = canvas(1, 1, (5.0, 3.8))
+    else:
+        figure, (left, right) = canvas(1, 2, (10.0, 3.8))
+        _errors_over_time(right, history, errors, evaluation)
+    _over_time(left, losses_over_time(history), None)
+    left.set(title="loss (1 = predicting nothing)")
+    return figure
+
+
+def _errors_over_time(
+    panel: Any, history: History, errors: list[tuple[float, float]], evaluation: Evaluation | None
+) -> None:
+    _over_time(panel, errors, "held-out error, small sample")
     if evaluation is not None:
         for attribute, label, colour, style in BASELINES:
-            right.axhline(getattr(evaluation, attribute), color=colour, ls=style, label=label)
+            panel.axhline(getattr(evaluation, attribute), color=colour, ls=style, label=label)
         if evaluation.affine_error is not None:
-            right.axhline(evaluation.affine_error, color=GREEN, ls="-.", label="affine in x")
+            panel.axhline(evaluation.affine_error, color=GREEN, ls="-.", label="affine in x")
         last = [record.seconds for record in history[-1:]]
-        right.plot(last, [evaluation.relative_l2] * len(last), "o", color=BLUE, label="final, full sample")
-    right.set(title="relative L2 error")
-    right.legend(fontsize=8)
-    return figure
+        panel.plot(last, [evaluation.relative_l2] * len(last), "o", color=BLUE, label="final, full sample")
+    panel.set(title="relative L2 error")
+    panel.legend(fontsize=8)
 
 
 def _over_time(panel: Any, curve: list[tuple[float, float]], label: str | None) -> None:

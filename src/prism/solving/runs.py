@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.errors import InputError, NotSolved
+from prism.networks.model import Model
 from prism.numerics.compilation import keep_programs
 from prism.numerics.keys import Purpose, stream
 from prism.numerics.memory import peak_rss_megabytes
@@ -15,7 +16,7 @@ from prism.problem.family import Family
 from prism.reporting.progress import Preparation, ProgressBar
 from prism.reporting.records import RunDirectory
 from prism.solution.evaluation import evaluate
-from prism.solution.held_out import held_out_residual
+from prism.solution.held_out import HeldOutResidual, held_out_residual
 from prism.solution.history import History, Training
 from prism.solution.known_evaluation import evaluate_known
 from prism.solution.solution import Solution
@@ -23,9 +24,9 @@ from prism.solving.callbacks import Callback
 from prism.solving.following import NOTHING, RunUnderWay, Spent, follow
 from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.interruptions import Interruptions
-from prism.solving.preparation import Prepared, prepare
+from prism.solving.preparation import Prepared, first_state, prepare
 from prism.solving.settings import Settings
-from prism.solving.verdict import doubts, refuse_diverged
+from prism.solving.verdict import Judgement, doubts, refuse_diverged
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress
 
@@ -134,27 +135,33 @@ def execute(
             bar = stack.enter_context(ProgressBar(budget, show))
             progress, history = follow(run, budget, bar, asked)
     outcome = _outcome(run, progress, history, asked.signal)
-    return outcome if asked.signal is not None or not judge else judged(outcome, settings.seed)
+    if asked.signal is not None or not judge:
+        return outcome
+    outcome = judged(outcome, settings.seed)
+    if outcome.solution.training.judgement is not None:
+        before = lambda: _judgement(first_state(family, settings).model, family, settings.seed)
+        refuse_diverged(outcome.solution.training.judgement, before)
+    return outcome
 
 
 def judged(outcome: Outcome, seed: int) -> Outcome:
     """With the errors of the final state, or its residual where the truth is not known, and the reasons to doubt it."""
-    model, family = outcome.solution.model, outcome.solution.family
-    key = stream(seed, Purpose.EVALUATION)
     try:
-        if family.has_exact:
-            outcome = outcome.with_training(evaluation=evaluate(model, family, key))
-        elif family.has_known_values:
-            outcome = outcome.with_training(evaluation=evaluate_known(model, family, key))
-        else:
-            outcome = outcome.with_training(held_out=held_out_residual(model, family, key))
+        found = _judgement(outcome.solution.model, outcome.solution.family, seed)
     except InputError as error:  # the family's; what was trained is kept
         reason = f"how good the solution is is not known: {error}"
         return replace(outcome.with_training(doubts=(reason,)), unmeasured=reason)
-    training = outcome.solution.training
-    if training.judgement is not None:
-        refuse_diverged(training.judgement)
-    return outcome.with_training(doubts=doubts(outcome.steps, training.judgement, training.history))
+    kind = "held_out" if isinstance(found, HeldOutResidual) else "evaluation"
+    history = outcome.solution.training.history
+    return outcome.with_training(**{kind: found}, doubts=doubts(outcome.steps, found, history))
+
+
+def _judgement(model: Model, family: Family, seed: int) -> Judgement:
+    """The error of a network, or its residual where the truth is not known."""
+    key = stream(seed, Purpose.EVALUATION)
+    if family.has_exact:
+        return evaluate(model, family, key)
+    return evaluate_known(model, family, key) if family.has_known_values else held_out_residual(model, family, key)
 
 
 def _begun(

@@ -8,7 +8,7 @@ report.json. What diverged has no result: `refuse_diverged` ends the run, whose 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from prism.solution.held_out import HeldOutResidual
 from prism.solution.history import History, errors_over_time, losses_over_time
 
 DIVERGED = 1e3
-"""In units of predicting nothing, whose error is 1 and whose residual is 1."""
+"""Times as wrong as predicting nothing, and as the network before training."""
+Judgement = Evaluation | HeldOutResidual
 MEANINGLESS = 0.1
 """A residual above this part of that of predicting nothing says little about the solution."""
 FALLING = 4.0
@@ -31,13 +32,15 @@ MIDDLE, END = (0.4, 0.6), (0.9, 1.0)
 """Parts of the training over which an error is averaged."""
 
 
-def refuse_diverged(judged: Evaluation | HeldOutResidual) -> None:
-    """Raise a FailedRun where the error, or the residual where the truth is not known, is beyond DIVERGED."""
-    if judged.size > DIVERGED:
-        raise FailedRun(
-            f"training diverged: it ended {judged.size:.2g} times as wrong as predicting nothing; train it again at a "
-            "lower rate"
-        )
+def refuse_diverged(judged: Judgement, untrained: Callable[[], Judgement]) -> None:
+    """Raise a FailedRun where the error, or the residual where the truth is not known, is large and DIVERGED times that
+    of the network before training, which is judged only where it matters."""
+    if judged.size <= DIVERGED or judged.size <= DIVERGED * untrained().size:
+        return
+    raise FailedRun(
+        f"training diverged: it ended {judged.size:.2g} times as wrong as predicting nothing, more than {DIVERGED:g} "
+        "times as wrong as it began; train it again at a lower rate"
+    )
 
 
 def doubts(steps: int, judged: Evaluation | HeldOutResidual | None, history: History) -> tuple[str, ...]:

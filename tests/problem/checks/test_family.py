@@ -337,7 +337,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a callback for one point at a time": (adding(lambda u, x, mu: sine_of_numpy(x[0])), r"asks Python.*vmap_method"),
     "a callback without a rule": (
         adding(lambda u, x, mu: sine_of_numpy(x[0], vmap_method="sequential")),
-        r"residual of Changed asks Python for a value.*jax\.custom_jvp",
+        r"residual of Changed asks Python for a value, which JAX cannot differentiate.*jax\.custom_jvp",
     ),
     "observations in another dimension": (
         conditioned(lambda: observed((3, 4), (3, 2), (3,))),
@@ -383,7 +383,18 @@ def from_numpy(u, x, mu):
     return sine_with_a_rule(x[0])
 
 
-@pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted, from_numpy])
+def held_from_numpy(u, x, mu):
+    return sine_of_numpy(jax.lax.stop_gradient(x[0]), vmap_method="sequential")
+
+
+def test_what_is_never_differentiated_may_ask_numpy():
+    ask = lambda self, x, mu: sine_of_numpy(mu.mu1 * x[0], vmap_method="sequential")
+    check_family(build(exact=ask, affine=ask), KEY)
+    asked = prism.Prescribed(SPHERE, lambda x, mu: sine_of_numpy(mu.mu1 * x[0], vmap_method="sequential"))
+    check_family(build(conditions={"asked": asked}), KEY)
+
+
+@pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted, from_numpy, held_from_numpy])
 def test_loops_and_entries_that_are_dropped_on_purpose_are_right(term):
     check_family(adding(term)(), KEY)
 
@@ -406,9 +417,27 @@ def with_a_small_core(u, x, mu):
     return jnp.where(jnp.sum(x * x) < 1e-3 * mu.mu1 * mu.mu2, 1.0, 2.0)
 
 
-@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric, with_a_small_core])
+def in_symmetric_steps(u, x, mu):
+    return jnp.round(6.0 * (mu.mu1 - 1.0)) ** 2 + jnp.where(jnp.abs(mu.mu2 - 1.0) < 0.25, 1.0, 2.0)
+
+
+def with_a_small_core_of_one(u, x, mu):
+    return jnp.where(jnp.sum(x * x) < 0.03 * mu.mu1, 1.0, 2.0) + (mu.mu2 - 1.0) ** 2
+
+
+CORES = (with_a_small_core, with_a_small_core_of_one)
+
+
+@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric, in_symmetric_steps, *CORES])
 def test_parameters_that_act_are_not_called_unused(term):
     check_family(build(residual=lambda self, u, x, mu: u.lap + term(u, x, mu)), KEY)
+
+
+def test_a_parameter_acts_by_the_constraint_alone():
+    harmonic = prism.HardConstraint(
+        factor=lambda x, mu: 1.0 - jnp.sum(x * x), offset=lambda x, mu: mu.mu1 * x[0] + mu.mu2 * x[1]
+    )
+    check_family(build(constraint=lambda self: harmonic, residual=lambda self, u, x, mu: u.lap - 1.0), KEY)
 
 
 def test_a_parameter_acts_by_the_place_of_a_condition():

@@ -87,11 +87,24 @@ def test_other_checks_make_another_digest(monkeypatch):
     assert digest(Own(prism.Ball(3))) != own
 
 
-@pytest.mark.parametrize("term", [ruled, called])
+sine_of_another_slope = jax.custom_jvp(jnp.sin)
+sine_of_another_slope.defjvps(lambda tangent, answer, z: 2.0 * tangent)
+
+
+@pytest.mark.parametrize("term", [ruled, called, sine_of_another_slope, jax.checkpoint(ruled)])
 def test_what_a_trace_does_not_show_is_never_remembered(term):
     family = other(residual=lambda self, u, x, mu: u.lap - mu.k * x[0])
     trace = jax.make_jaxpr(lambda x: term(x[0]))(jnp.ones(3))
-    assert passed.digest_of(family, [trace], KEY) is None
+    assert passed.digest_of(family, {"residual": trace}, KEY) is None
+
+
+def test_which_function_is_which_and_what_a_term_is_count():
+    wrong = lambda self, x, mu: jnp.sum(x)
+    assert digest(other(exact=wrong)) != digest(other(affine=wrong))
+    terms = {"a": prism.Laplacian(), "b": prism.GradientNormSquared()}
+    exchanged = {"b": prism.Laplacian(), "a": prism.GradientNormSquared()}
+    residual = lambda self, u, x, mu: u.a + u.b - mu.k
+    assert digest(other(terms=terms, residual=residual)) != digest(other(terms=exchanged, residual=residual))
 
 
 @pytest.mark.parametrize("family", FAMILIES[:1] + FAMILIES[len(TWO_BODY_FAMILIES) :], ids=name_of)
@@ -128,7 +141,7 @@ def test_the_oldest_are_forgotten_and_files_of_others_stay(tmp_path, monkeypatch
     assert {"notes.txt", f"{5:064x}"} <= kept
 
 
-@pytest.mark.parametrize("place", ["off", "a file"])
+@pytest.mark.parametrize("place", ["off", "a file", "x" * 300])
 def test_without_a_place_everything_is_checked(tmp_path, monkeypatch, place):
     (tmp_path / "a file").touch()
     monkeypatch.setenv("PRISM_CACHE_DIR", place if place == "off" else str(tmp_path / place))

@@ -40,7 +40,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "iota": _count,
 }
 """What JAX makes of an index before it is used, by the name of the primitive."""
-CALLS = ("jit", "custom_jvp_call", "custom_vjp_call", "remat")
+CALLS = ("jit", "custom_jvp_call", "custom_vjp_call", "remat2")
 """Primitives that call a program with their own inputs; loops and branches call theirs with others."""
 
 

@@ -9,9 +9,10 @@ is remembered.
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
@@ -21,7 +22,7 @@ from prism.files.storage import write_file
 from prism.numerics.compilation import cache_directory
 from prism.problem.family import Family
 from prism.problem.fingerprint import declared_text, traced_under
-from prism.problem.traced_programs import hides_code, trace_hash
+from prism.problem.traced_programs import hides_code, trace_hash, without_addresses
 from prism.shapes import Key
 
 DIRECTORY = "passed-families"
@@ -29,15 +30,15 @@ MOST_REMEMBERED = 4096
 """Families; the oldest are forgotten first."""
 
 
-def digest_of(family: Family, traces: Iterable[ClosedJaxpr], key: Key) -> str | None:
+def digest_of(family: Family, traces: Mapping[str, ClosedJaxpr], key: Key) -> str | None:
     """SHA-256 of all that decides the outcome of the checks; None where the traces hide code of the user's."""
-    traces = [*traces, jax.make_jaxpr(lambda own: _draws(family, own))(key)]
-    if any(hides_code(one) for one in traces):
+    traces = {**traces, "draws": jax.make_jaxpr(lambda own: _draws(family, own))(key)}
+    if any(hides_code(one) for one in traces.values()):
         return None
     parts = [
-        *(trace_hash(one) for one in traces),
+        repr([(name, trace_hash(one)) for name, one in traces.items()]),
         declared_text(family),
-        repr(sorted(family.terms)),
+        *(f"{name}: {without_addresses(eqx.tree_pformat(operator))}" for name, operator in family.terms.items()),
         repr(sorted(family.constraint().smooth_fields())),  # without those whose kinks are allowed, and unchecked
         repr([(name, condition.at_every_parameter) for name, condition in family.conditions.items()]),
         str(jax.random.key_data(key).tolist()),
@@ -61,7 +62,7 @@ def _version_of_checks() -> str:
 def passed_before(digest: str | None) -> bool:
     """Whether a family of this digest has passed."""
     directory = _directory()
-    return digest is not None and directory is not None and (directory / digest).is_file()
+    return digest is not None and directory is not None and os.path.isfile(directory / digest)
 
 
 def remember_passed(digest: str | None) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array
@@ -18,7 +19,7 @@ from prism.problem.checks.indices import indices_beyond
 from prism.problem.conditions import Condition, Target
 from prism.problem.family import Derivatives, Family
 from prism.problem.terms import constrained_value, decompositions, derivatives, draw_directions, place_at
-from prism.problem.traced_programs import called_by, calls_python, constants_of, has_own_rule, trace_hash
+from prism.problem.traced_programs import calls_python, constants_of, programs_in, trace_hash
 from prism.problem.user_code import calling, real_number, user_line
 from prism.problem.wave import Wave
 from prism.shapes import Key, Named, Parameter, Point, Scalar
@@ -27,8 +28,9 @@ FIELDS = ("exact", "affine", "background", "source")
 """Functions of a point and a parameter that a family may have."""
 
 
-def check_traces(family: Family, key: Key) -> list[ClosedJaxpr]:
-    """Trace every function of a family at one pair (x, μ), without compiling or running any; returns the traces."""
+def check_traces(family: Family, key: Key) -> dict[str, ClosedJaxpr]:
+    """Trace every function of a family at one pair (x, μ), without compiling or running any; returns the
+    traces by name."""
     with calling(f"domain of {name_of(family)}"):
         x = jax.eval_shape(family.domain.sample, key)
     if x.shape != (family.domain.coordinates,):
@@ -40,17 +42,17 @@ def check_traces(family: Family, key: Key) -> list[ClosedJaxpr]:
     what = f"constraint of {name_of(family)}"
     constrained = lambda x, mu: real_number(what, constrained_value(family, number, x, mu))
     fields = [name for name in FIELDS if getattr(family, f"has_{name}", hasattr(family, name))]
-    return [
-        _check_residual(family, x, mu),
-        _trace(what, constrained, x, mu),
-        _trace(f"term of {name_of(family)}", lambda x, mu, key: _terms(family, x, mu, key), x, mu, key),
-        *(_check_field(family, name, getattr(family, name), x, mu) for name in fields),
-        *(
-            trace
+    return {
+        "residual": _check_residual(family, x, mu),
+        "constraint": _trace(what, constrained, x, mu, differentiated=1),
+        "terms": _trace(f"term of {name_of(family)}", lambda x, mu, key: _terms(family, x, mu, key), x, mu, key),
+        **{name: _check_field(family, name, getattr(family, name), x, mu) for name in fields},
+        **{
+            f"{name} {number}": trace
             for name, condition in family.conditions.items()
-            for trace in _check_condition(family, name, condition, mu, key)
-        ),
-    ]
+            for number, trace in enumerate(_check_condition(family, name, condition, mu, key))
+        },
+    }
 
 
 class _Recorded(Derivatives):
@@ -70,13 +72,14 @@ def _check_residual(family: Family, x: Any, mu: Any) -> ClosedJaxpr:
     """One real number, which reads every term."""
     what, read = f"residual of {name_of(family)}", set()
 
-    def residual(x: Point, mu: Parameter, value: Scalar, terms: dict[str, Scalar]) -> Array:
+    def residual(x: Point, value: Scalar, terms: dict[str, Scalar], mu: Parameter) -> Array:
         u = _Recorded(value, terms)
         result = real_number(what, family.residual(u, x, family.parameters.named(mu)))
         read.update(object.__getattribute__(u, "__dict__")["_read"])
         return result
 
-    trace = _trace(what, residual, x, mu, jnp.zeros(()), dict.fromkeys(family.terms, jnp.zeros(())))
+    nothing = dict.fromkeys(family.terms, jnp.zeros(()))
+    trace = _trace(what, residual, x, jnp.zeros(()), nothing, mu, differentiated=3)
     unread = [name for name in family.terms if name not in read]
     if unread:
         raise InputError(
@@ -116,6 +119,8 @@ def _check_condition(family: Family, name: str, condition: Condition, mu: Any, k
 def _checked_target(what: str, target: Any, family: Family) -> Target:
     """What was drawn, if it is a target whose point and parameter are of the family's sizes."""
     check_kind(f"what {what} draws", target, Target, "Target(x, mu, value) of prism.problem.conditions")
+    for name, given in (("x", target.x), ("mu", target.mu)):
+        check_kind(f"{name} of what {what} draws", given, jax.Array | np.ndarray, "an array")
     for unit, found, wanted in (
         ("coordinates", target.x, family.domain.coordinates),
         ("parameters", target.mu, family.parameters.size),
@@ -125,20 +130,16 @@ def _checked_target(what: str, target: Any, family: Family) -> Target:
     return target
 
 
-def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> ClosedJaxpr:
-    """Trace a function twice; refuse one that differs between calls, asks Python for values in a way that JAX cannot
-    follow, or takes indices beyond an array."""
+def _trace(what: str, function: Callable[..., Any], *arguments: Any, differentiated: int = 0) -> ClosedJaxpr:
+    """Trace a function twice; refuse one that differs between calls, asks Python for values where JAX cannot batch or,
+    by its first so many arguments, differentiate it, or takes indices beyond an array."""
     first, second = _traced(what, function, arguments), _traced(what, function, arguments)
     if trace_hash(first) != trace_hash(second):
         raise InputError(
             f"the {what} is another function at each call, as with numbers of np.random, random or time, which are "
             "drawn once, when it is traced; draw them beforehand and make them a field of the family"
         )
-    if _asks_python(first):
-        raise InputError(
-            f"the {what} asks Python for a value, which JAX cannot differentiate and, without vmap_method, not batch; "
-            "write it with jnp, or use pure_callback with vmap_method='sequential' and a rule by jax.custom_jvp"
-        )
+    _check_callbacks(what, first, function, arguments, differentiated)
     for beyond in indices_beyond(first):
         raise InputError(
             f"the {what} takes index {beyond.index} of an array of {beyond.size} entries{user_line(beyond.lines)}, "
@@ -147,16 +148,31 @@ def _trace(what: str, function: Callable[..., Any], *arguments: Any) -> ClosedJa
     return first
 
 
-def _asks_python(traced: ClosedJaxpr, has_rule: bool = False) -> bool:
-    """Whether it asks Python for a value that JAX could not differentiate (no rule is around it) or not batch (it has
-    no `vmap_method`). To print a value asks for none."""
-    for equation in traced.jaxpr.eqns:
-        asks = calls_python(equation) and bool(equation.outvars)
-        if asks and not (has_rule and equation.params.get("vmap_method")):
-            return True
-        if any(_asks_python(program, has_rule or has_own_rule(equation)) for program in called_by(equation)):
-            return True
-    return False
+def _check_callbacks(
+    what: str, traced: ClosedJaxpr, function: Callable[..., Any], arguments: tuple[Any, ...], differentiated: int
+) -> None:
+    """Refuse a call of Python that JAX would refuse later: one that does not say how it is batched, or that is to be
+    differentiated."""
+    calls = [one for program in programs_in(traced) for one in program.jaxpr.eqns if calls_python(one)]
+    if any(one.primitive.name == "pure_callback" and not one.params.get("vmap_method") for one in calls):
+        raise InputError(
+            f"the {what} asks Python for a value without saying how at many points; write it with jnp, or give "
+            "pure_callback vmap_method='sequential'"
+        )
+    if not calls or not differentiated:
+        return
+
+    def tangent(*given: Any) -> Any:
+        moving, still = given[:differentiated], given[differentiated:]
+        return jax.jvp(lambda *moved: function(*moved, *still), moving, moving)[1]
+
+    try:
+        jax.make_jaxpr(tangent)(*arguments)
+    except ValueError as error:
+        raise InputError(
+            f"the {what} asks Python for a value, which JAX cannot differentiate; write it with jnp, give it a rule by "
+            "jax.custom_jvp, or take jax.lax.stop_gradient of what Python is given"
+        ) from error
 
 
 def _traced(what: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> ClosedJaxpr:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from prism.derivatives.estimators import Gaussian
 from prism.errors import InputError
@@ -18,7 +18,7 @@ from prism.numerics.keys import Purpose, child, item, items
 from prism.problem.checks.declarations import name_of
 from prism.problem.family import Derivatives, Family
 from prism.problem.parameters import ParameterSpace
-from prism.problem.terms import decompositions, derivatives, draw_directions, place_at
+from prism.problem.terms import constrained_value, decompositions, derivatives, draw_directions, place_at
 from prism.problem.wave import Wave
 from prism.shapes import Key, Parameter, Point, Scalar, Vector
 
@@ -29,6 +29,10 @@ CORNERS = 16
 MOST_ROUNDS, FEWEST_ROUNDS, SEARCHED_COORDINATES = 250, 10, 20_000_000
 """Further draws of random pairs in search of an effect of a parameter: as many as have this many coordinates in all,
 within these bounds."""
+
+
+REFLECTED, EXCHANGED = 1, 2
+"""How a parameter is moved."""
 
 
 class Pairs(NamedTuple):
@@ -43,7 +47,7 @@ def check_values(family: Family, key: Key) -> Pairs:
     corners = jnp.asarray(_corners(family.parameters), float)
     compiled = jax.jit(lambda *given: _looks(family, *given), compiler_options=on_cpu(RUNS_ONCE))
     look = lambda own, moved: _Found(*jax.tree.map(np.asarray, compiled(own, corners, moved)))
-    first = look(key, np.zeros((PAIRS + len(corners), family.parameters.size), bool))
+    first = look(key, np.zeros((PAIRS + len(corners), family.parameters.size), int))
     for name, found in {**first.fields, **first.values}.items():
         _check_finite(family, name, found, first.parameters)
     if np.all(first.by_u == 0.0):
@@ -59,7 +63,7 @@ def check_values(family: Family, key: Key) -> Pairs:
 def _check_parameters(family: Family, key: Key, corners: Float[Array, "n p"], look: "Look") -> None:
     """Raise an InputError that names a parameter that changes no value at the pairs, by which no value has a derivative
     there, and that changes no value at many further random pairs."""
-    acts = _moving_values(family, key, len(corners), look)
+    acts = _moving_values(family, key, len(corners), look, REFLECTED)
     if np.all(acts):
         return
     # Equal values prove nothing: (μ − middle)² is the same on both sides of the interval.
@@ -70,7 +74,7 @@ def _check_parameters(family: Family, key: Key, corners: Float[Array, "n p"], lo
         if np.all(acts):
             return
         # Neither do derivatives: a parameter that moves the place of a jump is seen near that alone.
-        acts |= _moving_values(family, item(key, number), len(corners), look)
+        acts |= _moving_values(family, item(key, number), len(corners), look, EXCHANGED)
     if not np.all(acts):
         raise InputError(
             f"{name_of(family)} never uses the parameter {family.parameters.names[int(np.argmin(acts))]}: its residual "
@@ -79,11 +83,11 @@ def _check_parameters(family: Family, key: Key, corners: Float[Array, "n p"], lo
         )
 
 
-def _moving_values(family: Family, key: Key, corner_count: int, look: "Look") -> Bool[np.ndarray, "p"]:
+def _moving_values(family: Family, key: Key, corner_count: int, look: "Look", how: int) -> Bool[np.ndarray, "p"]:
     """Which parameters, moved alone at some of the pairs, change a value there."""
     count, size = PAIRS + corner_count, family.parameters.size
     one_moved = np.arange(count)[:, None] % size == np.arange(size)
-    still, moved = look(key, np.zeros((count, size), bool)), look(key, one_moved)
+    still, moved = look(key, np.zeros((count, size), int)), look(key, how * one_moved)
     changed = [values != still.values[name] for name, values in moved.values.items()]
     return np.any(np.any(changed, axis=0)[:, None] & one_moved, axis=0)
 
@@ -103,9 +107,9 @@ Look = Callable[[Key, np.ndarray], _Found]
 """Evaluates a family at the pairs that a key draws, with the marked parameters moved."""
 
 
-def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[Array, "pairs p"]) -> _Found:
+def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Int[Array, "pairs p"]) -> _Found:
     """Evaluate the family at every pair, with the parameters marked in `moved` reflected about the middle of their
-    interval.
+    interval, or exchanged with those of another pair.
 
     That is an argument of one compiled program: two programs may round differently, and here a difference has to mean
     an effect.
@@ -113,7 +117,8 @@ def _looks(family: Family, key: Key, corners: Float[Array, "n p"], moved: Bool[A
     keys, points, parameters = _places(family, key, corners)
     space = family.parameters
     other_side = jnp.sum(jnp.asarray([space.lows, space.highs], float), axis=0)[None] - parameters
-    parameters = jnp.where(moved, other_side, parameters)
+    other_pair = jnp.roll(parameters, 1, axis=0)
+    parameters = jnp.select([moved == REFLECTED, moved == EXCHANGED], [other_side, other_pair], parameters)
 
     def look(one: Key, x: Point, mu: Parameter) -> tuple[dict[str, Scalar], dict[str, Scalar], Vector]:
         named, trial = space.named(mu), _Trial(family, one, x)
@@ -167,8 +172,11 @@ class _Trial:
         return self.family.residual(given, self.x, self.family.parameters.named(mu))
 
     def values(self, mu: Parameter) -> dict[str, Scalar]:
-        """The residual and, of each condition that holds at every parameter, its value and its point."""
+        """The residual, u for two values of the network and, of each condition that holds at every parameter, its value
+        and its point."""
         found = {"residual": self.residual(self.terms(mu), mu)}
+        for value in (0.0, 1.0):
+            found[f"constraint at N = {value:g}"] = constrained_value(self.family, jnp.full((), value), self.x, mu)
         keys = items(child(self.key, Purpose.CONDITIONS), len(self.family.conditions))
         for (name, condition), own in zip(self.family.conditions.items(), keys, strict=True):
             if condition.at_every_parameter:
