@@ -74,6 +74,13 @@ def test_another_equation_under_the_same_name_is_refused(run):
     check_refusal(prism("solve", "--resume", run, "--steps", 20), "says equation = ")
 
 
+def test_damaged_metrics_leave_the_run_as_it_was(run):
+    (run / "metrics.jsonl").write_bytes(b"\0\1\n{}\n")
+    before = content(run)
+    check_refusal(prism("solve", "--resume", run, "--more-steps", 2), "metrics.jsonl: line 1 is not text")
+    assert content(run) == before
+
+
 def test_fewer_steps_than_were_made_are_refused(run):
     check_refusal(prism("solve", "--resume", run, "--steps", 9), "9 steps", "10 were made", "10 or more")
     edit(run, steps=9)

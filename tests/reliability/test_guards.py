@@ -13,7 +13,7 @@ from reliability.processes import PATIENCE, SOURCE
 MOST_OF_A_STEP, MOST_SECONDS = 0.02, 1.0
 
 
-TOO_LONG = "measured: the checks of an equation in time take 2 s the first time, 0.2 s once it is known"
+TOO_LONG = "not reached: 2 s were measured, and 0.2 s once it is known"
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,14 @@ def test_the_guard_of_a_step_costs_little(found, step):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("when", ["first", "later"])
 @pytest.mark.parametrize(
-    "family",
-    ["allen-cahn, 100 D", pytest.param("hjb-log, 250 D", marks=pytest.mark.xfail(reason=TOO_LONG, strict=False))],
+    ("family", "when"),
+    [
+        ("allen-cahn, 100 D", "first"),
+        ("allen-cahn, 100 D", "later"),
+        pytest.param("hjb-log, 250 D", "first", marks=pytest.mark.xfail(reason=TOO_LONG, strict=False)),
+        ("hjb-log, 250 D", "later"),
+    ],
 )
 def test_the_checks_of_a_family_cost_little(found, family, when):
     assert found["starts"][family][f"seconds of {when} checks"] <= MOST_SECONDS

@@ -124,6 +124,8 @@ def execute(
     keep_programs()
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
+    if record is not None and record.resume:
+        record.directory.metrics()  # a damaged one is refused before anything is compiled or written
     with Interruptions() as asked:
         with asked.finishing("compilation"), Preparation("compiling", show) as clock:
             prepared = prepare(family, settings)
