@@ -48,7 +48,7 @@ FLAWED = {
     "estimator": NO_ESTIMATOR,
     "bounds": NO_BOUNDS,
     "point": NO_POINT,
-    "seed": (*NO_NUMBER, "1.5", "nan", "-1", str(2**32), *HUGE),
+    "seed": (*NO_NUMBER, "1.5", "nan", "-1", str(2**32), *HUGE[1:]),
     "place": NO_PLACE,
     "run": NO_RUN,
     "taken": ("foreign", "foreign/notes.txt", "points.csv", "/dev/null", "fifo", "loop", "dangling", "points.csv/out"),

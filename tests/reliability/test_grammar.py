@@ -8,7 +8,7 @@ from reliability.cases import Case, attempt, summary
 from reliability.commands import Commands
 from reliability.options import CALLS, MU, NO_MU, replaced
 
-SEED, CASES = 1118, 500
+SEED, CASES = 4711, 500
 PREDICT = ("predict", "run", "--points", "points.csv", "--mu")
 SIZES = (
     ("--points", "1000000000"),
