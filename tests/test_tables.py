@@ -74,18 +74,27 @@ def test_seeds_are_one_line_with_their_range(tables):
 
 def test_reliability_has_a_line_for_each_fault_that_was_tried(tables):
     kills = {"tried": 200, "held": 199, "while a checkpoint was written": 70}
-    guards = {"share of a step": 0.004, "noise of that share": 0.001, "seconds of checks": 0.5}
-    guards["seconds of first checks"] = 2.0
     malformed = {"tried": 500, "held": 497, "faults": {"hangs": 3}}
     flips = {"tried": 500, "held": 500, "hashed, found": 400}
-    found = {"kills": kills, "guards": guards, "malformed inputs": malformed, "flipped bits": flips}
+    found = {"kills": kills, "malformed inputs": malformed, "flipped bits": flips}
     keep(tables, "reliability.json", found)
     _, _, line, *_ = tables.table("reliability").splitlines()
     assert line.endswith("| 200 | 199 |")
     details = tables.table("reliability-details")
     assert "| kills while a checkpoint was written | 70 |" in details
-    assert "| 0.4 % ± 0.1 % |" in details
     assert "| malformed inputs: hangs | 3 |" in details
+
+
+def test_what_the_guards_cost_stands_beside_its_limit(tables):
+    step = {"seconds per step": 0.005, "share of a step": 0.004, "standard error": 0.001}
+    start = {"seconds of first checks": 2.0, "seconds of later checks": 0.5}
+    keep(tables, "reliability.json", {"guards": {"steps": {"adam": step}, "starts": {"heat, 10 D": start}}})
+    _, _, *lines = tables.table("reliability-guards").splitlines()
+    assert lines == [
+        "| guard, a step of 5.0 ms, adam | 0.4 % ± 0.1 % | 2 % |",
+        "| checks, heat, 10 D, the first time | 2.00 s | 1 s |",
+        "| checks, heat, 10 D, passed before | 0.50 s | 1 s |",
+    ]
 
 
 def test_summary_takes_the_longest_time_of_the_default(tables):
