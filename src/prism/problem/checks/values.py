@@ -29,8 +29,6 @@ CORNERS = 16
 MOST_ROUNDS, FEWEST_ROUNDS, SEARCHED_COORDINATES = 250, 10, 20_000_000
 """Further draws of random pairs in search of an effect of a parameter: as many as have this many coordinates in all,
 within these bounds."""
-
-
 REFLECTED, EXCHANGED = 1, 2
 """How a parameter is moved."""
 
