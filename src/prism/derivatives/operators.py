@@ -13,12 +13,11 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Decomposition, Dense, Draw, Gradients, Sparse, View, along_axes
+from prism.derivatives.directions import Decomposition, Dense, Draw, Gradients, Sparse, View
 from prism.derivatives.estimators import Estimator
-from prism.derivatives.polarisation import polarise
+from prism.derivatives.moments import Axes, fewest_directions
 from prism.derivatives.taylor import Jet
 from prism.errors import InputError
 from prism.numerics.arguments import check_function
@@ -71,6 +70,11 @@ class Operator(eqx.Module):
     @abc.abstractmethod
     def order(self) -> int:
         """The Taylor coefficient it reads."""
+
+    def axes_in(self, dimension: int, coordinates: int) -> Axes | None:
+        """The coordinates that it differentiates by, in order, where it is one partial derivative, at points of so many
+        coordinates, the first `dimension` of them space; None elsewhere."""
+        return None
 
     @abc.abstractmethod
     def shares_directions(self, other: "Operator") -> bool:
@@ -215,12 +219,29 @@ class Directional(OwnDirections):
         return Decomposition(Dense(velocity[None]), jnp.ones(1))
 
 
-class Partial(OwnDirections):
-    """∂ᴷu/∂x_{a}∂x_{b}...: `Partial(0, 0, 0, 1)` is u_xxxy. Exact under every estimator, by polarisation."""
-
-    axes: tuple[int, ...] = eqx.field(static=True)
+class PartialDerivative(OwnDirections):
+    """One partial derivative by coordinates of a point. All those of an equation share one set of directions
+    (`frames.py`); alone it has the fewest that give it."""
 
     fixed = True
+
+    @abc.abstractmethod
+    def axes_in(self, dimension: int, coordinates: int) -> Axes: ...
+
+    def shares_directions(self, other: Operator) -> bool:
+        return isinstance(other, PartialDerivative)
+
+    def directions(self, place: Place) -> Decomposition:
+        found = fewest_directions((self.axes_in(place.dimension, place.x.shape[0]),))
+        return Decomposition(
+            Sparse(jnp.asarray(found.indices), jnp.asarray(found.values)), jnp.asarray(found.weights[0])
+        )
+
+
+class Partial(PartialDerivative):
+    """∂ᴷu/∂x_{a}∂x_{b}...: `Partial(0, 0, 0, 1)` is u_xxxy. Exact under every estimator."""
+
+    axes: Axes = eqx.field(static=True)
 
     def __init__(self, *axes: int):
         self.axes = tuple(sorted(axes))
@@ -235,27 +256,16 @@ class Partial(OwnDirections):
     def order(self) -> int:
         return len(self.axes)
 
-    def shares_directions(self, other: Operator) -> bool:
-        if not isinstance(other, Partial):
-            return False
-        return other.axes == self.axes or len({*self.axes, *other.axes}) == 1
-
-    def directions(self, place: Place) -> Decomposition:
-        coordinates = place.x.shape[0]
+    def axes_in(self, dimension: int, coordinates: int) -> Axes:
         if self.axes[-1] >= coordinates:
             raise InputError(f"Partial{self.axes} names coordinate {self.axes[-1]}; a point has {coordinates} (from 0)")
-        axes = sorted(set(self.axes))
-        directions, weights = polarise(tuple(self.axes.count(axis) for axis in axes))
-        indices = np.tile(axes, (len(directions), 1))
-        return Decomposition(Sparse(jnp.asarray(indices), jnp.asarray(directions)), jnp.asarray(weights))
+        return self.axes
 
 
-class TimeDerivative(OwnDirections):
+class TimeDerivative(PartialDerivative):
     """∂ᵏu/∂tᵏ on a TimeCylinder, whose last coordinate is time."""
 
     times: int = eqx.field(static=True, default=1)
-
-    fixed = True
 
     def __check_init__(self):
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
@@ -269,11 +279,7 @@ class TimeDerivative(OwnDirections):
     def is_time_derivative(self) -> bool:
         return self.times == 1
 
-    def shares_directions(self, other: Operator) -> bool:
-        return isinstance(other, TimeDerivative)
-
-    def directions(self, place: Place) -> Decomposition:
-        time = place.x.shape[0] - 1
-        if time < place.dimension:
+    def axes_in(self, dimension: int, coordinates: int) -> Axes:
+        if coordinates == dimension:
             raise InputError("TimeDerivative needs a time coordinate; use TimeCylinder(space, T), space your domain")
-        return along_axes(jnp.asarray([time]), jnp.ones(1))
+        return (coordinates - 1,) * self.times

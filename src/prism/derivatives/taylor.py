@@ -4,6 +4,8 @@
 
 A linear operator of order K needs only the weighted sum Σ_j w_j c_K(j) of the highest coefficient, and every
 rule is linear in it, so that one is carried *collapsed*: one value instead of one per direction.
+
+Where some directions are needed to a lower order than others, they stand last and later coefficients leave them out.
 """
 
 import abc
@@ -22,10 +24,14 @@ Values = Float[Array, "*shape"]
 
 
 class Jet(eqx.Module):
-    """c_0, then c_1 ... c_m one per direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j)."""
+    """c_0, then c_1 ... c_m one per direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j).
+
+    Each coefficient is there for as many directions as the one before, or for the first of them; weights are those of
+    the directions that have the highest one.
+    """
 
     value: Float[Array, "*shape"]
-    lower: tuple[Float[Array, "n *#shape"], ...]
+    lower: tuple[Float[Array, "_ *#shape"], ...]
     top: Float[Array, "*shape"] | None
     weights: Vector
 
@@ -57,12 +63,15 @@ class Jet(eqx.Module):
     def __mul__(self, other: Self) -> "Jet":
         """Cauchy's product of two scalar jets; the collapsed sum enters linearly."""
         a, b = (self.value, *self.lower), (other.value, *other.lower)
-        lower = tuple(sum_of(a[i] * b[k - i] for i in range(k + 1)) for k in range(1, len(a)))
+        lower = tuple(
+            sum_of([a[0] * b[k], a[k] * b[0], *[_product(a[i], b[k - i], len(a[k])) for i in range(1, k)]])
+            for k in range(1, len(a))
+        )
         top = None
         if self.top is not None and other.top is not None:
             top = self.value * other.top + self.top * other.value
             for i in range(1, len(a)):
-                top = top + collapse(self.weights, a[i] * b[len(a) - i])
+                top = top + collapse(self.weights, _product(a[i], b[len(a) - i], len(self.weights)))
         return Jet(self.value * other.value, lower, top, self.weights)
 
 
@@ -72,13 +81,24 @@ def collapse(weights: Vector, coefficient: Float[Array, "n *shape"]) -> Float[Ar
     return jnp.sum(jax.vmap(jnp.multiply)(weights, coefficient), axis=0)
 
 
+def first_of(coefficient: Float[Array, "n *shape"], count: int) -> Float[Array, "count *shape"]:
+    """That of the first `count` directions."""
+    return coefficient if len(coefficient) == count else coefficient[:count]
+
+
+def _product(a: Float[Array, "_ *shape"], b: Float[Array, "_ *shape"], count: int) -> Float[Array, "count *shape"]:
+    """a b for the first `count` directions."""
+    return first_of(a, count) * first_of(b, count)
+
+
 def polynomial_jet(value: Array, coefficients: Sequence[Vector], like: Jet) -> Jet:
     """The scalar jet with these c_0, c_1(j), c_2(j), ... (zero beyond), truncated and collapsed as `like` is."""
-    zero = jnp.zeros_like(like.weights)
-    padded = (*coefficients, *[zero] * like.order)
-    lower = tuple(padded[: len(like.lower)])
-    top = None if like.top is None else collapse(like.weights, padded[len(like.lower)])
-    return Jet(value, lower, top, like.weights)
+    counts = [*map(len, like.lower), len(like.weights)][: like.order]
+    zeros = [jnp.zeros(count, like.weights.dtype) for count in counts[len(coefficients) :]]
+    given = zip([*coefficients, *zeros], counts, strict=False)
+    shortened = tuple(first_of(coefficient, count) for coefficient, count in given)
+    top = None if like.top is None else collapse(like.weights, shortened[-1])
+    return Jet(value, shortened[: len(like.lower)], top, like.weights)
 
 
 def constant_jet(value: Array, order: int, collapsed: bool, weights: Vector) -> Jet:
@@ -107,25 +127,21 @@ def point_jet(value: Float[Array, "*shape"]) -> Jet:
 
 
 def stacked(first: Jet, others: Sequence[Jet]) -> Jet:
-    """One jet along the directions of all. The others' coefficients beyond their own order are zero, and so are their
-    weights, so that they add nothing to the collapsed sum of the first."""
+    """One jet along the directions of all, for others of order 1 beside a first one of any order."""
     if not others:
         return first
-    filled = [[*other.lower, *[jnp.zeros_like(other.lower[0])] * len(first.lower)] for other in others]
-    lower = [jnp.concatenate([own, *[other[k] for other in filled]]) for k, own in enumerate(first.lower)]
-    zero_weights = jnp.zeros(sum(len(other.weights) for other in others), first.weights.dtype)
-    return Jet(first.value, tuple(lower), first.top, jnp.concatenate([first.weights, zero_weights]))
+    below = jnp.concatenate([jet.lower[0] for jet in (first, *others)])
+    return Jet(first.value, (below, *first.lower[1:]), first.top, first.weights)
 
 
 def unstacked(jet: Jet, like: Sequence[Jet]) -> list[Jet]:
-    """The jets that were `stacked`, the first of them with the collapsed sum."""
-    ends = list(itertools.accumulate([len(one.weights) for one in like], initial=0))
-    jets = []
-    for number, (one, (start, end)) in enumerate(zip(like, itertools.pairwise(ends), strict=True)):
-        lower = jet.lower if number == 0 else jet.lower[: len(one.lower)]
-        top = jet.top if number == 0 else None
-        jets.append(Jet(jet.value, tuple(coefficient[start:end] for coefficient in lower), top, one.weights))
-    return jets
+    """The jets that were `stacked`."""
+    if len(like) == 1:
+        return [jet]
+    ends = itertools.accumulate(len(one.lower[0]) for one in like)
+    below = [jet.lower[0][end - len(one.lower[0]) : end] for one, end in zip(like, ends, strict=True)]
+    first = Jet(jet.value, (below[0], *jet.lower[1:]), jet.top, like[0].weights)
+    return [first, *[Jet(jet.value, (own,), None, one.weights) for own, one in zip(below[1:], like[1:], strict=True)]]
 
 
 class Series:
@@ -191,7 +207,7 @@ class Activation(eqx.Module):
         collapsed sum is taken of those powers, before anything of σ.
         """
         a = self.taylor(jet.value, jet.order)
-        powers = _powers((None, *jet.lower), jet.order)
+        powers = _powers((None, *jet.lower), [0, *map(len, jet.lower), len(jet.weights)], jet.order)
         lower = tuple(sum_of(a[m][None] * powers[m][k] for m in range(1, k + 1)) for k in range(1, len(jet.lower) + 1))
         top = None
         if jet.top is not None:
@@ -201,12 +217,14 @@ class Activation(eqx.Module):
         return Jet(a[0], lower, top, jet.weights)
 
 
-def _powers(z: Sequence, order: int) -> dict[int, dict[int, Array]]:
-    """powers[m][k] = [tᵏ] (z_1 t + z_2 t² + ...)ᵐ for m ≤ k ≤ order."""
+def _powers(z: Sequence, counts: Sequence[int], order: int) -> dict[int, dict[int, Array]]:
+    """powers[m][k] = [tᵏ] (z_1 t + z_2 t² + ...)ᵐ for m ≤ k ≤ order, each for the first counts[k] directions."""
     powers: dict[int, dict[int, Array]] = {1: {k: z[k] for k in range(1, len(z))}}
     for m in range(2, order + 1):
         previous = powers[m - 1]
-        powers[m] = {k: sum_of(previous[i] * z[k - i] for i in range(m - 1, k)) for k in range(m, order + 1)}
+        powers[m] = {
+            k: sum_of(_product(previous[i], z[k - i], counts[k]) for i in range(m - 1, k)) for k in range(m, order + 1)
+        }
     return powers
 
 

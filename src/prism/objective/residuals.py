@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Draw
+from prism.derivatives.frames import Frame
 from prism.derivatives.operators import Place
 from prism.derivatives.taylor import Jet, linear_jet, point_jet, stacked, unstacked
 from prism.networks.lifts.groups import Along, Coefficients
@@ -16,7 +17,6 @@ from prism.networks.model import Model
 from prism.objective.batches import Batch, Draws
 from prism.problem.family import Derivatives, Family
 from prism.problem.terms import (
-    Frame,
     constrained_value,
     decompositions,
     derivatives,
@@ -50,9 +50,10 @@ class LiftedNetwork:
 
     def _hidden(self, found: Coefficients, frame: Frame, decomposition: Decomposition) -> Jet:
         """The jet of z."""
+        value, weights = self.lifted.value, decomposition.weights
         if found.top is None and len(found.lower) == 1:
-            return linear_jet(self.lifted.value, found.lower[0], frame.order, frame.collapsed, decomposition.weights)
-        return Jet(self.lifted.value, found.lower, found.top, decomposition.weights)
+            return frame.shortened(linear_jet(value, found.lower[0], frame.order, frame.collapsed, weights))
+        return frame.shortened(Jet(value, found.lower, found.top, weights))
 
     def value(self) -> Jet:
         return self.model.read(point_jet(self.lifted.value), self.mu)

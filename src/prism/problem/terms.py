@@ -14,37 +14,12 @@ import jax.numpy as jnp
 
 from prism.derivatives.directions import Decomposition, Draw, Gradients
 from prism.derivatives.estimators import Estimator
-from prism.derivatives.operators import Operator, Place
+from prism.derivatives.frames import Frame, framed
+from prism.derivatives.operators import Place
 from prism.derivatives.taylor import Jet, constant_jet, point_jet, sum_of
 from prism.numerics.keys import Purpose, children, item, stream
 from prism.problem.family import Derivatives, Family
 from prism.shapes import Key, Parameter, Point, Scalar
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Terms that share their directions, and so are read off one jet."""
-
-    operators: dict[str, Operator]
-
-    @property
-    def leader(self) -> Operator:
-        """The operator whose directions all use."""
-        return next(iter(self.operators.values()))
-
-    @property
-    def order(self) -> int:
-        """Up to which coefficient the jet goes."""
-        return max(operator.order for operator in self.operators.values())
-
-    @property
-    def collapsed(self) -> bool:
-        """Whether the highest coefficient is needed as a weighted sum over directions alone."""
-        return all(operator.linear for operator in self.operators.values() if operator.order == self.order)
-
-    def is_shared(self, estimator: Estimator) -> bool:
-        """Whether one draw of directions serves every point of a batch."""
-        return estimator.shared or self.leader.isotropic_order is None
 
 
 @runtime_checkable
@@ -76,15 +51,7 @@ class Constant:
 
 def frames(family: Family) -> list[Frame]:
     """The family's terms, grouped by their directions."""
-    groups: list[dict[str, Operator]] = []
-    for name, operator in family.terms.items():
-        sharing = (group for group in groups if next(iter(group.values())).shares_directions(operator))
-        group = next(sharing, None)
-        if group is None:
-            groups.append({name: operator})
-        else:
-            group[name] = operator
-    return [Frame(group) for group in groups]
+    return framed(family.terms, family.domain.dimension, family.domain.coordinates)
 
 
 def diffusivity(family: Family) -> Scalar:
@@ -128,13 +95,12 @@ def sample_pair(family: Family, key: Key) -> tuple[Point, Parameter]:
 
 def draw_directions(family: Family, estimator: Estimator, place: Place, key: Key) -> tuple[Draw, ...]:
     """The random part of the directions of every frame, each from a key of its own."""
-    leaders = [frame.leader for frame in frames(family)]
-    return tuple(leader.draw(estimator, place, item(key, number)) for number, leader in enumerate(leaders))
+    return tuple(frame.draw(estimator, place, item(key, number)) for number, frame in enumerate(frames(family)))
 
 
 def decompositions(family: Family, draws: Sequence[Draw], place: Place) -> list[Decomposition]:
     """Directions and weights of every frame at a place."""
-    return [frame.leader.decompose(draw, place) for frame, draw in zip(frames(family), draws, strict=True)]
+    return [frame.decompose(draw, place) for frame, draw in zip(frames(family), draws, strict=True)]
 
 
 def derivatives(family: Family, decomposed: Sequence[Decomposition], network: NetworkJets, place: Place) -> Derivatives:
@@ -147,7 +113,7 @@ def derivatives(family: Family, decomposed: Sequence[Decomposition], network: Ne
     for frame, decomposition, jet in zip(grouped, decomposed, jets, strict=True):
         u = constraint.apply(jet, place.x, place.mu, decomposition.directions)
         value = u.value
-        terms |= {name: operator.read(u) for name, operator in frame.operators.items()}
+        terms |= frame.read(u)
     return Derivatives(value, terms)
 
 

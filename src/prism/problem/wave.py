@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from prism.derivatives.directions import Decomposition
+from prism.derivatives.frames import Frame
 from prism.derivatives.taylor import Jet, constant_jet, point_jet, polynomial_jet
-from prism.problem.terms import Frame
 from prism.shapes import Point, Scalar
 
 

@@ -7,7 +7,6 @@ is the sum, such as Σ_i |∂²u/∂x_i²|. Where the factor a of the constraint
 vanishes, u = b has to hold; where a condition prescribes u, that.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +17,8 @@ from jaxtyping import Array
 
 from prism.derivatives.directions import Decomposition
 from prism.derivatives.estimators import Exact
-from prism.derivatives.taylor import constant_jet, polynomial_jet
+from prism.derivatives.frames import Frame
+from prism.derivatives.taylor import Jet, constant_jet, polynomial_jet
 from prism.errors import InputError
 from prism.numerics.compilation import RUNS_ONCE, on_cpu
 from prism.numerics.keys import item, items
@@ -28,7 +28,6 @@ from prism.problem.checks.values import Pairs
 from prism.problem.constraints import along_path
 from prism.problem.family import Derivatives, Family
 from prism.problem.terms import (
-    Frame,
     constrained_value,
     decompositions,
     draw_directions,
@@ -179,16 +178,10 @@ def _terms(
     coefficients = along_path(lambda t, v: function(x + t * v), vectors, frame.order, x.dtype)
     like = constant_jet(value, frame.order, frame.collapsed, decomposition.weights)
     jet = polynomial_jet(value, coefficients, like)
-    terms = {name: operator.read(jet) for name, operator in frame.operators.items()}
-    summands = [jnp.abs(one) for one in coefficients]
-    if frame.order == 1 and not frame.leader.fixed:  # v·∇u is itself a sum
-        summands = [jnp.abs(vectors) @ jnp.abs(jax.grad(function)(x))]
-    of_order = [math.factorial(k) * jnp.abs(decomposition.weights) @ one for k, one in enumerate(summands, start=1)]
-    sizes = {
-        name: of_order[operator.order - 1] if operator.linear else jnp.abs(terms[name])
-        for name, operator in frame.operators.items()
-    }
-    return terms, sizes
+    if frame.order == 1 and not frame.is_fixed:  # v·∇u is itself a sum
+        coefficients = [jnp.abs(vectors) @ jnp.abs(jax.grad(function)(x))]
+    whole = Jet(value, tuple(coefficients), None, decomposition.weights)
+    return frame.read(jet), frame.sizes(whole)
 
 
 def _residual_and_size(residual: Callable[[Derivatives], Scalar], terms: Row, sizes: Row) -> Row:

@@ -8,12 +8,13 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Directions, Spanned, Sparse
 from prism.derivatives.estimators import Mixture
+from prism.derivatives.frames import Frame
 from prism.networks.lifts.lift import Lift, Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Pair, Pairs
 from prism.objective.residuals import place_of
 from prism.problem.family import Family
-from prism.problem.terms import Frame, frames
+from prism.problem.terms import frames
 from prism.training.natural.factored import Block, OwnBlock, SharedBlock, SparseBlock
 
 DirectionsAt = Callable[[Pair], Directions]
@@ -29,7 +30,7 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
     for number, (frame, by_frame) in enumerate(zip(frames(family), gradients.frames, strict=True)):
         gradient = by_frame.lower[0][..., :linear]
         at = lambda pair, n=number, f=frame: _directions(family, f, n, pair, model)
-        draw, fixed = pairs.draws[number], frame.leader.fixed
+        draw, fixed = pairs.draws[number], frame.is_fixed
         if fixed and isinstance(draw, Mixture) and family.constraint().radial:
             to_points, spanned = _spanned_blocks(pairs, gradient, at, draw.mix, model.lift)
             blocks = [*blocks, OwnBlock(in_space[:, None], to_points[:, None]), *spanned]
@@ -42,7 +43,7 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
 
 def _directions(family: Family, frame: Frame, number: int, pair: Pair, model: Model) -> Directions:
     """The directions of a frame at one pair."""
-    return frame.leader.decompose(pair.draws[number], place_of(model, family, pair.x, pair.mu)).directions
+    return frame.decompose(pair.draws[number], place_of(model, family, pair.x, pair.mu)).directions
 
 
 def _own_block(pairs: Pairs, at: DirectionsAt, gradient: Float[Array, "N a width"], coordinates: int) -> Block:

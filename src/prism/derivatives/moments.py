@@ -1,0 +1,194 @@
+"""The fewest directions that give all partial derivatives of one equation.
+
+    Dᵏu[v, ..., v] = Σ_{|α| = k} (k!/α!) vᵅ ∂ᵅu,
+
+so ∂ᵝu = Σ_j w_j Dᵏu[v_j, ..., v_j] wherever the weights solve  Σ_j w_j (k!/α!) v_jᵅ = δ_αβ  for every |α| = k = |β|.
+Directions serve all derivatives together: the four of u_xxxy give u_xx, u_xy and u_yy too.
+
+x^k needs one direction, x^a y^b needs a + b real ones (Boij, Carlini and Geramita, J. Pure Appl. Algebra 215, 2011), a
+monomial in more variables, with exponents a_1 ≤ a_2 ≤ ..., at least Π_{i≥2} (a_i + 1), and none has fewer with
+directions that leave its own variables (Carlini, Catalisano and Geramita, J. Algebra 370, 2012).
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prism.derivatives.polarisation import polarise
+
+Axes = tuple[int, ...]
+"""A partial derivative as the coordinates that it differentiates by, in order: (0, 0, 1) for u_xxy."""
+Direction = tuple[tuple[int, int], ...]
+"""The coordinates of a vector that are not zero, each with its entry."""
+
+LARGEST_ENTRY = 2
+"""Of the whole numbers that directions are searched among; larger ones cancel more digits."""
+MOST_VARIABLES = 3
+"""Of a derivative for which others than the directions of its polarisation are searched."""
+MOST_TRIED = 4_000
+"""Sets that are tried before the best one found is taken."""
+ROUNDING = 1e-9
+"""Of a linear system whose entries are small whole numbers."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Directions v_1 ... v_n, and of every derivative its weights over the first of them."""
+
+    indices: np.ndarray
+    """The coordinates of each direction's entries, n × s."""
+    values: np.ndarray
+    orders: tuple[int, ...]
+    """Up to which Taylor coefficient each direction is needed: the highest ones first."""
+    weights: tuple[np.ndarray, ...]
+    """Of each derivative, in the order in which they were asked for."""
+
+
+@functools.lru_cache(maxsize=256)
+def fewest_directions(derivatives: tuple[Axes, ...]) -> Moments:
+    """Directions and weights for these derivatives together."""
+    groups = [_Linked(group) for group in _linked(derivatives)]
+    orders = {v: order for group in groups for v, order in group.orders().items()}
+    directions = sorted(orders, key=lambda v: -orders[v])
+    size = max(map(len, directions))
+    padded = [[*v, *[(v[0][0], 0)] * (size - len(v))] for v in directions]
+    indices, values = (np.asarray([[entry[part] for entry in v] for v in padded]) for part in (0, 1))
+    weights = []
+    for axes in derivatives:
+        there = [v for v in directions if orders[v] >= len(axes)]
+        own = next(group for group in groups if axes in group.derivatives).weights(there, axes)
+        assert own is not None
+        weights.append(np.asarray([own.get(v, 0.0) for v in there]))
+    return Moments(indices, values.astype(float), tuple(orders[v] for v in directions), tuple(weights))
+
+
+def fewest_for(axes: Axes) -> int:
+    """A number of directions below which no set gives the derivative."""
+    exponents = sorted(axes.count(axis) for axis in set(axes))
+    return sum(exponents) if len(exponents) == 2 else math.prod(exponent + 1 for exponent in exponents[1:])
+
+
+def _linked(derivatives: Iterable[Axes]) -> list[list[Axes]]:
+    """The derivatives in groups that share no coordinate; in each, those of highest order first."""
+    groups: list[list[Axes]] = []
+    for axes in dict.fromkeys(derivatives):
+        touching = [group for group in groups if any(set(axes) & set(other) for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([axes, *itertools.chain(*touching)])
+    return [sorted(group, key=lambda axes: (-len(axes), -fewest_for(axes), axes)) for group in groups]
+
+
+class _Linked:
+    """Derivatives linked by their coordinates, and the search for the fewest directions that give them all: depth
+    first, with a growing budget."""
+
+    def __init__(self, derivatives: Sequence[Axes]):
+        self.derivatives, self.tried = derivatives, 0
+
+    def orders(self) -> dict[Direction, int]:
+        """The directions, each with the order up to which it is needed: derivatives of lower order take what is there
+        already."""
+        chosen, orders = self._fewest(), dict[Direction, int]()
+        for axes in self.derivatives:
+            others = [v for v in chosen if v not in orders]
+            subsets = itertools.chain(*[itertools.combinations(others, size) for size in range(len(others) + 1)])
+            added = next(some for some in subsets if self.weights([*orders, *some], axes) is not None)
+            orders |= dict.fromkeys(added, len(axes))
+        return orders
+
+    def weights(self, directions: Sequence[Direction], axes: Axes) -> dict[Direction, float] | None:
+        """Of directions that lie within the variables of one derivative that has all of these; None where they do not
+        give it."""
+        for variables in dict.fromkeys(tuple(sorted(set(other))) for other in self.derivatives):
+            if set(axes) <= set(variables):
+                found = _solved([v for v in directions if {axis for axis, _ in v} <= set(variables)], variables, axes)
+                if found is not None:
+                    return found
+        return None
+
+    def _fewest(self) -> tuple[Direction, ...]:
+        """Of small entries where there are so few, else what polarisation gives."""
+        best = self._polarised()
+        for budget in range(max(map(fewest_for, self.derivatives)), len(best) + 1):
+            found = self._extended((), budget)
+            if found is not None:
+                return found
+        return best
+
+    def _polarised(self) -> tuple[Direction, ...]:
+        """What polarisation gives, without directions that are not needed."""
+        kept = list(dict.fromkeys(v for axes in self.derivatives for v in _polarised(axes)))
+        for one in reversed(kept.copy()):
+            rest = [v for v in kept if v != one]
+            if all(self.weights(rest, axes) is not None for axes in self.derivatives):
+                kept = rest
+        return tuple(kept)
+
+    def _extended(self, chosen: tuple[Direction, ...], budget: int) -> tuple[Direction, ...] | None:
+        """At most `budget` directions, these among them, that give every derivative."""
+        missing = next((axes for axes in self.derivatives if self.weights(chosen, axes) is None), None)
+        if missing is None:
+            return chosen
+        others = [v for v in _candidates(missing) if v not in chosen]
+        for size in range(1, budget - len(chosen) + 1):
+            for added in itertools.combinations(others, size):
+                self.tried += 1
+                if self.tried > MOST_TRIED:
+                    return None
+                if self.weights((*chosen, *added), missing) is not None:
+                    found = self._extended((*chosen, *added), budget)
+                    if found is not None:
+                        return found
+        return None
+
+
+def _solved(directions: Sequence[Direction], variables: Axes, axes: Axes) -> dict[Direction, float] | None:
+    """The weights with which directions of these variables give the derivative, the smallest where there is a choice;
+    None where they do not."""
+    if not directions:
+        return None
+    vectors = np.asarray([[dict(v).get(axis, 0) for axis in variables] for v in directions], dtype=float)
+    powers = _powers(len(variables), len(axes))
+    matrix = np.stack([_multinomial(alpha) * np.prod(vectors ** np.asarray(alpha), axis=1) for alpha in powers])
+    target = np.asarray([float(alpha == tuple(axes.count(axis) for axis in variables)) for alpha in powers])
+    weights = np.linalg.lstsq(matrix, target, rcond=None)[0]
+    missed = np.max(np.abs(matrix @ weights - target))
+    return dict(zip(directions, weights, strict=True)) if missed < ROUNDING else None
+
+
+def _candidates(axes: Axes) -> list[Direction]:
+    """Directions within the variables of a derivative, the shortest first."""
+    variables = sorted(set(axes))
+    if len(variables) > MOST_VARIABLES:
+        return _polarised(axes)
+    entries = range(-LARGEST_ENTRY, LARGEST_ENTRY + 1)
+    vectors = sorted(itertools.product(entries, repeat=len(variables)), key=lambda v: (sum(map(abs, v)), v[::-1]))
+    return list(dict.fromkeys(_direction(variables, v) for v in vectors if any(v)))
+
+
+def _polarised(axes: Axes) -> list[Direction]:
+    variables = sorted(set(axes))
+    vectors = polarise(tuple(axes.count(axis) for axis in variables))[0]
+    return [_direction(variables, v) for v in vectors.astype(int).tolist()]
+
+
+def _direction(variables: Sequence[int], vector: Sequence[int]) -> Direction:
+    """The shortest whole-number vector along this one, its first entry positive."""
+    entries = [(axis, entry) for axis, entry in zip(variables, vector, strict=True) if entry]
+    length = math.gcd(*[entry for _, entry in entries]) * (1 if entries[0][1] > 0 else -1)
+    return tuple((axis, entry // length) for axis, entry in entries)
+
+
+@functools.cache
+def _powers(variables: int, order: int) -> list[tuple[int, ...]]:
+    """All |α| = order."""
+    chosen = itertools.combinations_with_replacement(range(variables), order)
+    return [tuple(one.count(place) for place in range(variables)) for one in chosen]
+
+
+def _multinomial(alpha: Sequence[int]) -> int:
+    return math.factorial(sum(alpha)) // math.prod(map(math.factorial, alpha))
