@@ -2,7 +2,7 @@
 
 from argparse import _ActionsContainer
 
-from prism.cli.numbers import whole_number
+from prism.cli.numbers import real_number, whole_number
 
 
 def add_run(command: _ActionsContainer) -> None:
@@ -68,7 +68,8 @@ def add_problem(problem: _ActionsContainer) -> None:
         "--dim",
         type=whole_number,
         metavar="D",
-        help="The number of space dimensions, from 2 to millions; time is not counted. It has no default.",
+        help="The number of space dimensions, from 2 to millions; time is not counted. It has no default; leave it out "
+        "for the solitary waves, which have one or two.",
     )
     problem.add_argument(
         "--bounds",
@@ -94,6 +95,14 @@ def add_problem(problem: _ActionsContainer) -> None:
         metavar="P",
         help="Which coordinates interact in the solution of the families in the ball: chain (neighbours, the default), "
         "random (random pairs), all (every one with every other) or none (u depends on |x| alone).",
+    )
+    problem.add_argument(
+        "--wave",
+        nargs="+",
+        type=real_number,
+        metavar="K",
+        help="Which solitary wave: its wave numbers k and l for kdv2d (default 0.75 0.5) and kp (1 0.5), its speed c "
+        "for gkdv (2).",
     )
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
+from prism.cli.names import own_dimension
 from prism.cli.options import SolveOptions, option
 from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import say
@@ -13,7 +14,8 @@ from prism.files.reading import blaming, converted
 from prism.solving.results import Standing
 from prism.solving.tasks import MADE_BY
 
-SINCE_OWN_FAMILIES: tuple[str, ...] = ("family_sha256", "equation")
+ADDED_LATER: tuple[str, ...] = ("family_sha256", "equation", "wave")
+"""Options that runs of earlier versions do not have."""
 More = tuple[int | None, float | None]
 """--more-steps and --more-minutes."""
 
@@ -37,12 +39,16 @@ def new_options(given: Mapping[str, object], more: More = (None, None)) -> Solve
 
 
 def with_own_dimension(given: Mapping[str, object]) -> dict[str, object]:
-    """With the dimension of a family that the user has built already."""
+    """With the dimension of a family that is there in no other, or that the user has built already."""
     family = given.get("family")
-    if "dim" in given or not isinstance(family, str) or not is_own(family):
+    if not isinstance(family, str):
         return dict(given)
-    dimension = load_own(family).dimension
-    return dict(given) if dimension is None else {**given, "dim": dimension}
+    dimension = load_own(family).dimension if is_own(family) else own_dimension(family)
+    if dimension is None:
+        return dict(given)
+    if given.get("dim", dimension) != dimension:
+        raise InputError(f"--dim {given['dim']}: {family} has {dimension} space dimensions; leave --dim out")
+    return {**given, "dim": dimension}
 
 
 def resumed_options(
@@ -102,7 +108,7 @@ def saved_options(saved: Mapping[str, object], source: str) -> SolveOptions:
     """The options in a file: every one and nothing else, each of its type."""
     if saved.get("made_by") == MADE_BY:
         raise InputError("this run was made from Python; go on with it there: prism.solve(family, resume=DIR)")
-    config = {**dict.fromkeys(SINCE_OWN_FAMILIES), **saved}  # which runs of earlier versions do not have
+    config = {**dict.fromkeys(ADDED_LATER), **saved}
     if set(config) != {entry.name for entry in fields(SolveOptions)}:
         raise InputError(f"{source} does not hold the options of this version of prism; start a new run")
     with blaming(source, InputError):

@@ -4,15 +4,16 @@ import inspect
 from collections.abc import Iterator
 
 from prism.cli.names import SPACES
-from prism.families.two_body import VARIANTS
+from prism.families import solitons, two_body
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
 
 NO_EQUATION = "not told: give the class a docstring that opens with its equation"
 
 
-def explain(name: str, family: Family, dimension: int) -> dict[str, object]:
+def explain(name: str, family: Family, dimension: int | None) -> dict[str, object]:
     """Everything that is known of a family before it is solved; `name` and `dimension` are those of the commands."""
+    chosen = name if dimension is None else f"{name} --dim {dimension}"
     equation, remarks = docstring(type(family))
     known = family.has_exact or family.has_reference
     return {
@@ -32,8 +33,8 @@ def explain(name: str, family: Family, dimension: int) -> dict[str, object]:
         "reference": family.has_reference,
         "known_at_some_points": family.has_known_values,
         "variants": variants(type(family)),
-        "solve_command": f"prism solve {name} --dim {dimension} --minutes 1",
-        "reference_command": f"prism reference {name} --dim {dimension} {query(family)}" if known else None,
+        "solve_command": f"prism solve {chosen} --minutes 1",
+        "reference_command": f"prism reference {chosen} {query(family)}" if known else None,
     }
 
 
@@ -61,7 +62,8 @@ def variants(kind: type[Family]) -> dict[str, str]:
     """The options by which the family comes in other forms: what its `create` takes of them."""
     create = getattr(kind, "create", None)
     taken = inspect.signature(create).parameters if create else ()
-    return {f"--{name}": meaning for name, meaning in VARIANTS.items() if name in taken}
+    every = two_body.VARIANTS | solitons.VARIANTS
+    return {f"--{name}": meaning for name, meaning in every.items() if name in taken}
 
 
 def query(family: Family) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from prism.cli.bench import STUDIES, durations
 from prism.cli.explanation import docstring, explain, told
 from prism.cli.lifts import LIFTS
-from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES, lookup
+from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES, lookup, own_dimension
 from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import answer
 from prism.derivatives.taylor import ACTIVATIONS
@@ -22,7 +22,8 @@ DIMENSION = 100
 def run(options: argparse.Namespace, _: None) -> int:
     if options.family is not None:
         family = named_family(options.family)
-        explained = explain(options.family, family, family.domain.dimension)
+        fixed = own_dimension(options.family) is not None
+        explained = explain(options.family, family, None if fixed else family.domain.dimension)
         answer(explained, [] if options.json else told(explained), options.json)
         return 0
     tables = {
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace, _: None) -> int:
 def named_family(text: str) -> Family:
     """A family to explain, of the catalogue or the user's own."""
     if not is_own(text):
-        return lookup("family", FAMILIES, text).create(DIMENSION, stream(0, Purpose.PROBLEM))
+        kind = lookup("family", FAMILIES, text)
+        return kind.create(own_dimension(text) or DIMENSION, stream(0, Purpose.PROBLEM))
     own = load_own(text)
     return own.build(own.dimension or DIMENSION)
 

@@ -8,13 +8,16 @@ from prism.cli.numbers import real_number, repeated, whole_number
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gaussian, Gram, Rademacher
 from prism.errors import InputError
 from prism.families import (
+    KP,
     AllenCahn,
     AllenCahnTime,
     Convection,
     ConvectionDiffusion,
+    GKdV,
     Heat,
     HJBLog,
     HJBRosenbrock,
+    KdV2D,
     Poisson,
     Reaction,
     ReactionDiffusion,
@@ -26,6 +29,7 @@ from prism.families import (
 from prism.families.evolution import EvolutionFamily
 from prism.families.hamilton_jacobi_bellman import ControlFamily
 from prism.families.semilinear import SemilinearFamily
+from prism.families.solitons import SolitonFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
 from prism.objective.rows import Slopes
@@ -33,7 +37,9 @@ from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
-FamilyKind = type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily]
+FamilyKind = (
+    type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily] | type[SolitonFamily]
+)
 FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
@@ -49,6 +55,9 @@ FAMILIES: dict[str, FamilyKind] = {
     "sine-gordon-time-beta": SineGordonTimeBeta,
     "hjb-log": HJBLog,
     "hjb-rosenbrock": HJBRosenbrock,
+    "kdv2d": KdV2D,
+    "kp": KP,
+    "gkdv": GKdV,
 }
 COUNTED_ESTIMATORS = {"coordinates": Coordinates, "rademacher": Rademacher, "gaussian": Gaussian, "gram": Gram}
 WHOLE_ESTIMATORS = {"exact": Exact, "gram": Gram}
@@ -85,6 +94,12 @@ def lookup(kind: str, table: Mapping[str, Value], name: str) -> Value:
     if name not in table:
         raise InputError(f"unknown {kind} {repeated(name)!r}; choose {', '.join(table)}")
     return table[name]
+
+
+def own_dimension(name: str) -> int | None:
+    """The space dimensions of a built-in family that is there in no others; None where `--dim` says them."""
+    kind = FAMILIES.get(name)
+    return kind.space_dimension if kind is not None and issubclass(kind, SolitonFamily) else None
 
 
 def parse_estimator(text: str) -> Estimator:

@@ -19,6 +19,7 @@ from prism.cli.own_families import is_own, load_own
 from prism.derivatives.estimators import Coordinates, Estimator
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
+from prism.families.solitons import SolitonFamily
 from prism.families.two_body import TwoBodyFamily
 from prism.networks.lifts.parts import Parts, parts_of
 from prism.networks.model import Architecture
@@ -54,6 +55,7 @@ class SolveOptions:
     """The fingerprint of what is solved."""
     scaled: bool = False
     pairs: str | None = None
+    wave: list[float] | None = None
     bounds: list[str] = field(default_factory=list)
     space: str | None = None
     estimator: str | None = None
@@ -106,8 +108,12 @@ class SolveOptions:
         kind = lookup("family", FAMILIES, self.family)
         space, key = parse_space(kind.box, self.space, self.bounds), stream(self.seed, Purpose.PROBLEM)
         if issubclass(kind, TwoBodyFamily):
+            self._refuse_variants("wave")
             return kind.create(self.dim, key, self.scaled, space, self.pairs or "chain")
-        self._refuse_variants()
+        if issubclass(kind, SolitonFamily):
+            self._refuse_variants("scaled", "pairs")
+            return kind.create(self.dim, key, space, self.wave)
+        self._refuse_variants("scaled", "pairs", "wave")
         return kind.create(self.dim, key, space)
 
     @property
@@ -124,18 +130,17 @@ class SolveOptions:
 
     def _own_family(self) -> Family:
         """The user's own, with other parameters where they were asked for."""
-        self._refuse_variants()
+        self._refuse_variants("scaled", "pairs", "wave")
         own = load_own(self.family)
         if self.space is None and not self.bounds:
             return own.build(self.dim)
         return own.bounded(lambda space: parse_space(space, self.space, self.bounds), self.dim)
 
-    def _refuse_variants(self) -> None:
-        for name in ("scaled", "pairs"):
+    def _refuse_variants(self, *names: str) -> None:
+        for name in names:
             if getattr(self, name):
-                raise InputError(
-                    f"--{name} is a variant of the two-body families; {self.family} has none, leave it out"
-                )
+                kinds = "solitary waves (kdv2d, kp, gkdv)" if name == "wave" else "two-body families"
+                raise InputError(f"--{name} is a variant of the {kinds}; {self.family} has none, leave it out")
 
     def build_settings(self, family: Family) -> Settings:
         """The objects these options mean; those not given as `Settings` chooses them for the family."""

@@ -8,6 +8,7 @@ Each kind of row is a formula at one sample, a method of `Objective`. Every opti
 formulas, at the points and along the directions of one `Batch`; `Objective.rows` evaluates all of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -97,9 +98,11 @@ class Objective(eqx.Module):
         """r / scale at one pair; `probe` is added to what leaves the lift."""
         return residual(model, self.family, pair.draws, pair.x, pair.mu, probe) / self.scale
 
-    def condition(self, model: Model, condition: Condition, target: Target, probe: Lifted | None = None) -> Scalar:
-        """√weight (u − g) / condition_scale at one target."""
-        miss = solution_value(model, self.family, target.x, target.mu, probe) - target.value
+    def condition(self, model: Model, condition: Condition, target: Target, probe: Sequence[Lifted] = ()) -> Scalar:
+        """√weight (u − g) / condition_scale at one target; `probe` is added to what leaves the lift there, and to its
+        derivative along the target's vector."""
+        u = lambda x, *added: solution_value(model, self.family, x, target.mu, *added)
+        miss = target.of(u, probe) - target.value
         return condition.weight**0.5 * miss / self.condition_scale
 
     def slope(self, model: Model, pair: Pair, v: Point) -> Scalar:

@@ -138,7 +138,8 @@ def best_constant(family: Family, batch: Batch) -> Scalar:
 
 def condition_scale(family: Family, targets: Sequence[Target], amplitude: Scalar) -> Scalar:
     """The largest of amplitude and |u − g| of N = 0 at the targets of each condition."""
-    miss = lambda target: constrained_value(family, jnp.zeros(()), target.x, target.mu) - target.value
+    at_zero = lambda target: target.of(lambda x: constrained_value(family, jnp.zeros(()), x, target.mu))
+    miss = lambda target: at_zero(target) - target.value
     misses = [jax.vmap(miss)(of_condition) for of_condition in targets]
     return jnp.max(jnp.abs(jnp.concatenate([jnp.ravel(amplitude), *misses])))
 

@@ -1,4 +1,5 @@
-"""Soft conditions  u(x; μ) = g  on a part of the domain: boundary, initial time, data. Residuals beside the equation's.
+"""Soft conditions  u(x; μ) = g,  or  v·∇u = g,  on a part of the domain: boundary, initial time, data. Residuals beside
+the equation's.
 
     loss = mean r² + Σ_c weight_c · mean (u − g)²
 
@@ -7,7 +8,7 @@ r in units in which it starts at one, u − g in units of its largest miss.
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -28,11 +29,19 @@ from prism.shapes import Key, Named, Parameter, Point, Scalar
 
 
 class Target(eqx.Module):
-    """A pair (x, μ) where u is known, and its value there."""
+    """A pair (x, μ) where u, or its derivative along a vector, is known, and the value there."""
 
     x: Point
     mu: Parameter
     value: Scalar
+    along: Point | None = None
+
+    def of(self, u: Callable[..., Scalar], probe: Sequence[Any] = ()) -> Scalar:
+        """What the value says something about: u, or v·∇u. Of a u that takes more than a point, `probe` is that and how
+        it changes along v."""
+        if self.along is None:
+            return u(self.x, *probe[:1])
+        return jax.jvp(u, (self.x, *probe[:1]), (self.along, *probe[1:]))[1]
 
 
 class Condition(eqx.Module):
@@ -73,7 +82,9 @@ class Condition(eqx.Module):
 class Prescribed(Condition):
     """u = value(x, μ) on a domain of lower dimension: `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0])`.
 
-    Every batch draws `points` of it; `weight` multiplies its mean square in the loss. `diffusivity` is the equation's,
+    With a vector field `along` it is v·∇u = value(x, μ): `Prescribed(Sphere(10), flux, along=lambda x: x)` gives the
+    derivative along the normal. In the loss it counts as it is: v of the length of the domain gives it units of u.
+    Every batch draws `points`; `weight` multiplies their mean square in the loss. `diffusivity` is the equation's,
     filled in before points are drawn.
     """
 
@@ -82,10 +93,13 @@ class Prescribed(Condition):
     points: int = eqx.field(static=True, default=50)
     weight: float = eqx.field(static=True, default=1.0)
     diffusivity: Scalar | float = 0.0
+    along: Callable[[Point], Point] | None = None
 
     def __check_init__(self):
         check_kind("the domain of a Prescribed condition", self.domain, Domain, "a domain, such as prism.Sphere(10)")
         check_function("the value of a Prescribed condition", self.value, ("x", "mu"))
+        if self.along is not None:
+            check_function("the vector field of a Prescribed condition", self.along, ("x",))
 
     def diffused(self, diffusivity: Scalar) -> "Prescribed":
         return dataclasses.replace(self, diffusivity=diffusivity)
@@ -97,7 +111,17 @@ class Prescribed(Condition):
     def draw_at(self, mu: Parameter, parameters: ParameterSpace, key: Key) -> Target:
         x = self.domain.training_point(key, jnp.asarray(self.diffusivity))
         value = real_number("the value of a Prescribed condition", self.value(x, parameters.named(mu)), whole=True)
-        return Target(x, mu, value.astype(x.dtype))
+        return Target(x, mu, value.astype(x.dtype), None if self.along is None else self._vector(x))
+
+    def _vector(self, x: Point) -> Point:
+        assert self.along is not None
+        vector = jnp.asarray(self.along(x), x.dtype)
+        if vector.shape != x.shape:
+            raise InputError(
+                f"`along` of a Prescribed condition gives a vector of shape {vector.shape}; give {x.shape}, one entry "
+                "per coordinate of a point"
+            )
+        return vector
 
 
 class Observed(Condition):

@@ -62,7 +62,9 @@ def _equation(family: Family, key: Key) -> list[Array]:
     wave = Wave(x)
     u = derivatives(family, decompositions(family, draws, place), wave, place)
     targets = [
-        condition.draw(family.parameters, item(child(key, Purpose.CONDITIONS), number)).value
+        condition.draw(family.parameters, item(child(key, Purpose.CONDITIONS), number))
         for number, condition in enumerate(family.conditions.values())
     ]
-    return [family.residual(u, x, place.mu), constrained_value(family, wave.value().value, x, mu), *targets]
+    values = [target.value for target in targets]
+    vectors = [target.along for target in targets if target.along is not None]
+    return [family.residual(u, x, place.mu), constrained_value(family, wave.value().value, x, mu), *values, *vectors]

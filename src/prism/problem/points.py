@@ -58,6 +58,10 @@ class Domain(eqx.Module):
     def bounds(self) -> tuple[float, float]:
         """Between which values one coordinate lies, or mostly lies, when the others are at the centre."""
 
+    def interval(self, index: int) -> tuple[float, float]:
+        """Between which values the space coordinate of this index lies, or mostly lies."""
+        return self.bounds
+
     @property
     def spread(self) -> float:
         """How far one space coordinate mostly lies from the centre: its standard deviation."""
@@ -207,6 +211,9 @@ class Redrawn(Domain):
     @property
     def bounds(self) -> tuple[float, float]:
         return self.original.bounds
+
+    def interval(self, index: int) -> tuple[float, float]:
+        return self.original.interval(index)
 
     @property
     def spread(self) -> float:

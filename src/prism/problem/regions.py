@@ -10,18 +10,21 @@ from jaxtyping import Array, Bool, Float
 TOLERANCE = 1e-5
 """Of the size of a bound: what rounding in float32 adds to |x|, so that the boundary counts as inside."""
 Interval = tuple[float, float]
+Sides = tuple[tuple[float, ...], tuple[float, ...]]
+"""The lower ends of the intervals of several coordinates, and the upper ones."""
 
 
 @dataclass(frozen=True)
 class Region:
     """norm[0] ≤ |x| ≤ norm[1],  side[0] ≤ x_i ≤ side[1],  0 ≤ t ≤ horizon;  None where nothing is asked.
 
-    Time is the last coordinate where there is a horizon; |x| and x_i are of the others. `Ball(100).region` is
-    `Region(norm=(0.0, 1.0))`, and `Ball(100).region.outside(points)` says of each row of `points` whether it is beyond.
+    Time is the last coordinate where there is a horizon; |x| and x_i are of the others. Where coordinates have
+    intervals of their own, `side` holds a number for each. `Ball(100).region` is `Region(norm=(0.0, 1.0))`, and
+    `Ball(100).region.outside(points)` says of each row of `points` whether it is beyond.
     """
 
     norm: Interval | None = None
-    side: Interval | None = None
+    side: Interval | Sides | None = None
     horizon: float | None = None
 
     def outside(
@@ -40,18 +43,26 @@ class Region:
 
     def describe(self) -> str:
         """For a message: "|x| <= 1 and 0 <= t <= 1"."""
-        asked = (("|x|", self.norm), ("x_i", self.side), ("t", None if self.horizon is None else (0.0, self.horizon)))
+        time = None if self.horizon is None else (0.0, self.horizon)
+        asked = (("|x|", self.norm), *self._sides(), ("t", time))
         return " and ".join(_described(name, between) for name, between in asked if between is not None) or "anywhere"
+
+    def _sides(self) -> list[tuple[str, Interval | None]]:
+        """The interval of every coordinate, by its name."""
+        if self.side is None or not isinstance(self.side[0], tuple):
+            return [("x_i", self.side)]  # pyright: ignore[reportReturnType]
+        pairs = zip(*self.side, strict=True)  # pyright: ignore[reportArgumentType]
+        return [(f"x_{number}", between) for number, between in enumerate(pairs, start=1)]
 
     def as_json(self) -> dict[str, object]:
         """The numbers by name."""
         return asdict(self)
 
 
-def _within(values, between: Interval):
+def _within(values, between: Interval | Sides):
     """Whether each value lies between these, up to rounding."""
-    low, high = between
-    slack = TOLERANCE * max(abs(low), abs(high))
+    low, high = np.asarray(between, dtype=float)
+    slack = TOLERANCE * np.maximum(abs(low), abs(high))
     return (values >= low - slack) & (values <= high + slack)
 
 

@@ -56,6 +56,9 @@ class TimeCylinder(Domain):
     def bounds(self) -> tuple[float, float]:
         return self.space.bounds
 
+    def interval(self, index: int) -> tuple[float, float]:
+        return self.space.interval(index)
+
     @property
     def spread(self) -> float:
         return self.space.spread
@@ -206,6 +209,9 @@ class AtTime(Domain):
     @property
     def bounds(self) -> tuple[float, float]:
         return self.cylinder.bounds
+
+    def interval(self, index: int) -> tuple[float, float]:
+        return self.cylinder.interval(index)
 
     @property
     def region(self) -> Region:

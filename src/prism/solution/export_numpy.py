@@ -100,8 +100,8 @@ class Solution:
         for name, values in measured.items():
             bounds = self.region[name]
             if bounds is not None:
-                first, last = bounds if name != "horizon" else (0.0, bounds)
-                slack = 1e-5 * max(abs(first), abs(last))
+                first, last = np.asarray(bounds if name != "horizon" else (0.0, bounds), dtype=float)
+                slack = 1e-5 * np.maximum(abs(first), abs(last))
                 beyond = beyond | np.any((values < first - slack) | (values > last + slack), axis=1)
         return beyond
 

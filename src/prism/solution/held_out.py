@@ -141,10 +141,10 @@ def _sizes(model: Model, family: Family, sampling: Sampling, key: Key) -> tuple[
 
 def _miss(model: Model, family: Family, targets: Target) -> Scalar:
     """What a condition misses."""
-    at_zero = jax.vmap(lambda x, mu: constrained_value(family, jnp.zeros(()), x, mu))(targets.x, targets.mu)
-    missed = jax.vmap(lambda x, mu: solution_value(model, family, x, mu))(targets.x, targets.mu) - targets.value
-    unit = root_mean_square(at_zero - targets.value)
-    return root_mean_square(missed) / jnp.where(unit > 0, unit, 1.0)
+    at_zero = lambda target: target.of(lambda x: constrained_value(family, jnp.zeros(()), x, target.mu))
+    predicted = lambda target: target.of(lambda x: solution_value(model, family, x, target.mu))
+    missed, unit = (root_mean_square(jax.vmap(u)(targets) - targets.value) for u in (predicted, at_zero))
+    return missed / jnp.where(unit > 0, unit, 1.0)
 
 
 def _in_chunks(model: Model, family: Family, batch: Batch) -> Float[Array, "N"]:

@@ -50,9 +50,12 @@ def axis_of(domain: Domain, name: str) -> Axis:
     if number is None or int(number[1]) > domain.dimension:
         time = ", and t" if domain.time_horizon is not None else ""
         raise InputError(f"there is no coordinate {name!r}; they are x1 to x{domain.dimension}{time}")
-    (low, high), reach = domain.bounds, SLICE_REACH * domain.spread
-    middle = (low + high) / 2
-    return Axis(int(number[1]) - 1, max(low, middle - reach), min(high, middle + reach), f"$x_{{{number[1]}}}$")
+    index = int(number[1]) - 1
+    (low, high), reach = domain.interval(index), SLICE_REACH * domain.spread
+    if domain.region.side is None:
+        middle = (low + high) / 2
+        low, high = max(low, middle - reach), min(high, middle + reach)
+    return Axis(index, low, high, f"$x_{{{number[1]}}}$")
 
 
 def usual_slices(domain: Domain) -> dict[str, tuple[Axis, Axis]]:

@@ -8,6 +8,7 @@ vanishes, u = b has to hold; where a condition prescribes u, that.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -130,7 +131,7 @@ def _look(family: Family, x: Point, mu: Parameter, key: Key) -> dict[str, Any]:
         "value": exact(x, mu),
         "equation": _equation(family, x, mu, key),
         "boundary": {name: (factors[number], misses[number]) for number, name in enumerate(places)},
-        "conditions": {name: target.value - exact(target.x, target.mu) for name, target in targets.items()},
+        "conditions": {name: target.value - target.of(partial(exact, m=target.mu)) for name, target in targets.items()},
     }
 
 
@@ -143,7 +144,7 @@ def _boundary(family: Family, x: Point) -> dict[str, Point]:
         distance = jnp.sqrt(jnp.sum(space * space))
         moved[f"where |x| = {region.norm[1]:g}"] = jnp.concatenate([space * (region.norm[1] / distance), time])
     if region.side is not None:
-        moved |= {f"where x_0 = {side:g}": x.at[0].set(side) for side in region.side}
+        moved |= {f"where x_0 = {side:g}": x.at[0].set(side) for side in domain.interval(0)}
     if region.horizon is not None:
         moved |= {f"at t = {t:g}": x.at[-1].set(t) for t in (0.0, region.horizon)}
     return moved

@@ -123,6 +123,7 @@ def _checked_target(what: str, target: Any, family: Family) -> Target:
         check_kind(f"{name} of what {what} draws", given, jax.Array | np.ndarray, "an array")
     for unit, found, wanted in (
         ("coordinates", target.x, family.domain.coordinates),
+        ("entries along which it is", target.x if target.along is None else target.along, family.domain.coordinates),
         ("parameters", target.mu, family.parameters.size),
     ):
         if jnp.shape(found) != (wanted,):

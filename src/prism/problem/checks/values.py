@@ -182,6 +182,8 @@ class _Trial:
                 found[f'condition "{name}"'] = target.value
                 along = jnp.arange(1.0, target.x.size + 1.0)
                 found[f'point of the condition "{name}"'] = target.x @ along  # which every coordinate changes
+                if target.along is not None:
+                    found[f'vector of the condition "{name}"'] = target.along @ along
         return found
 
 

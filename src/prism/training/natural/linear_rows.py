@@ -93,18 +93,19 @@ def _condition_rows(
     """√(N/N_c) times the rows of a condition: the sum of squares stays N times the loss."""
     arrays, factor = plain_arrays(model), (pair_count / condition.points) ** 0.5
     linear = model.lift.linear
-    probe = (head_probes(model), jnp.zeros(model.lift.width, model.lift.bias.dtype))
+    vectors = jnp.stack([targets.x] if targets.along is None else [targets.x, targets.along], axis=1)
+    probe = (head_probes(model), jnp.zeros((vectors.shape[1], model.lift.width), model.lift.bias.dtype))
 
     def one(target: Target) -> tuple[Scalar, Array, list[Array], Array]:
         def value(weights: Model, added: tuple[list[Array], Array]) -> Scalar:
             network = probed(model, weights, added[0])
-            return factor * objective.condition(network, condition, target, Lifted(added[1], ()))
+            return factor * objective.condition(network, condition, target, [Lifted(own, ()) for own in added[1]])
 
         miss, (row, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1))(arrays, probe)
         return miss, ravel_pytree(row)[0], head_row, lifted
 
     values, plain, head_rows, lifted = map_chunks(one, targets, model.lift.workspace)
-    block = OwnBlock(targets.x[:, None], lifted[:, None, :linear])
+    block = OwnBlock(vectors, lifted[..., :linear])
     return values, Jacobian(plain, head_blocks(model, targets.mu, head_rows), [block] if linear else [])
 
 
