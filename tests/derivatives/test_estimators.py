@@ -123,7 +123,7 @@ def test_a_lift_of_lower_rank_leaves_gram_without_bias(linear, own):
     assert np.all(np.abs(drawn.mean(axis=0) - isotropic(2)) < 5 * error + 1e-6)  # the jitter of a singular root
 
 
-@pytest.mark.parametrize("estimator", [Rademacher(4), Coordinates(1), Gram()], ids=name_of)
+@pytest.mark.parametrize("estimator", [Rademacher(4), Coordinates(1), Gram(1)], ids=name_of)
 def test_unbiased_orders_are_not_claimed_in_vain(estimator):
     """Where an estimator refuses, it would indeed be wrong."""
     fourth = lambda key: tensor_of(estimator.law(4, D, WIDTH, key).at(VIEW), 4)
@@ -185,7 +185,7 @@ def test_a_vanishing_channel_does_no_harm():
 
 def test_what_gram_cannot_do_is_said():
     with pytest.raises(InputError, match="biased"):
-        decomposed(Gram(), 4, D, KEY, VIEW)
+        decomposed(Gram(1), 4, D, KEY, VIEW)
     with pytest.raises(InputError, match="looks at the network's lift"):
         decomposed(Gram(), 2, D, KEY)
     with pytest.raises(InputError, match="looks at the network's lift"):

@@ -154,7 +154,7 @@ def test_every_pair_is_covered_or_refused():
                 decomposed(case, estimator)
 
 
-@pytest.mark.parametrize("estimator", [Rademacher(8), Coordinates(1), Gram()], ids=name_of)
+@pytest.mark.parametrize("estimator", [Rademacher(8), Coordinates(1), Gram(1)], ids=name_of)
 def test_a_biased_estimator_refuses_and_names_unbiased_ones(estimator):
     with pytest.raises(InputError, match=r"biased.*order 4; use Exact\(\) or Coordinates\(n\) or Gaussian\(n\)"):
         decomposed(Case(Biharmonic(), BALL, D), estimator)

@@ -47,7 +47,8 @@ def with_own_dimension(given: Mapping[str, object]) -> dict[str, object]:
     if dimension is None:
         return dict(given)
     if given.get("dim", dimension) != dimension:
-        raise InputError(f"--dim {given['dim']}: {family} has {dimension} space dimensions; leave --dim out")
+        dimensions = f"{dimension} space dimension{'s' if dimension > 1 else ''}"
+        raise InputError(f"--dim {given['dim']}: {family} has {dimensions}; leave --dim out")
     return {**given, "dim": dimension}
 
 

@@ -11,6 +11,7 @@ from prism.families import (
     KP,
     AllenCahn,
     AllenCahnTime,
+    ClampedBiharmonic,
     Convection,
     ConvectionDiffusion,
     GKdV,
@@ -30,7 +31,7 @@ from prism.families.evolution import EvolutionFamily
 from prism.families.hamilton_jacobi_bellman import ControlFamily
 from prism.families.semilinear import SemilinearFamily
 from prism.families.solitons import SolitonFamily
-from prism.families.two_body import TwoBodyFamily
+from prism.families.two_body import InteractionFamily
 from prism.networks.tunable import Diagonals, LastLayer, Modulators, Tunable
 from prism.objective.rows import Slopes
 from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
@@ -38,13 +39,14 @@ from prism.training.natural.spring import Spring
 from prism.training.optimisers import Adam
 
 FamilyKind = (
-    type[TwoBodyFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily] | type[SolitonFamily]
+    type[InteractionFamily] | type[EvolutionFamily] | type[SemilinearFamily] | type[ControlFamily] | type[SolitonFamily]
 )
 FAMILIES: dict[str, FamilyKind] = {
     "poisson": Poisson,
     "allen-cahn": AllenCahn,
     "sine-gordon": SineGordon,
     "sine-gordon-beta": SineGordonBeta,
+    "biharmonic": ClampedBiharmonic,
     "convection": Convection,
     "reaction": Reaction,
     "convection-diffusion": ConvectionDiffusion,

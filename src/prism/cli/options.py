@@ -20,7 +20,7 @@ from prism.derivatives.estimators import Coordinates, Estimator
 from prism.derivatives.taylor import ACTIVATIONS
 from prism.errors import InputError
 from prism.families.solitons import SolitonFamily
-from prism.families.two_body import TwoBodyFamily
+from prism.families.two_body import InteractionFamily
 from prism.networks.lifts.parts import Parts, parts_of
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
@@ -107,7 +107,7 @@ class SolveOptions:
             return self._own_family()
         kind = lookup("family", FAMILIES, self.family)
         space, key = parse_space(kind.box, self.space, self.bounds), stream(self.seed, Purpose.PROBLEM)
-        if issubclass(kind, TwoBodyFamily):
+        if issubclass(kind, InteractionFamily):
             self._refuse_variants("wave")
             return kind.create(self.dim, key, self.scaled, space, self.pairs or "chain")
         if issubclass(kind, SolitonFamily):
@@ -139,7 +139,7 @@ class SolveOptions:
     def _refuse_variants(self, *names: str) -> None:
         for name in names:
             if getattr(self, name):
-                kinds = "solitary waves (kdv2d, kp, gkdv)" if name == "wave" else "two-body families"
+                kinds = "solitary waves (kdv2d, kp, gkdv)" if name == "wave" else "families in the ball"
                 raise InputError(f"--{name} is a variant of the {kinds}; {self.family} has none, leave it out")
 
     def build_settings(self, family: Family) -> Settings:

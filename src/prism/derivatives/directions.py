@@ -130,7 +130,7 @@ class Dense(Directions):
 
 class Spanned(Directions):
     """All of R^m as a lift sees it at a point y: n mixtures of an orthonormal basis Q of the span of the gradients of
-    its channels, then
+    its channels, and of
 
         e = y⊥ / |y⊥|,  y⊥ = y − Q Qᵀ y,      and      f, a random vector orthogonal to Q and to y,
 
@@ -144,7 +144,8 @@ class Spanned(Directions):
     inverse: Float[Array, "width width"]
     own: Float[Array, "m own"]
     """The basis of what channels that are not linear add to the span at this point; columns of zeros add nothing."""
-    mix: Float[Array, "*batch n basis"]
+    mix: Float[Array, "*batch n basis_and_2"]
+    """The coefficients of each direction in Q, e and f."""
     normal: Float[Array, "m"]
     """The normal vector of which f is the part orthogonal to Q and y, brought to length one."""
     y: Point
@@ -157,26 +158,26 @@ class Spanned(Directions):
         in_basis, on_point, length = self._normal_parts()
         rest = (self.normal @ pulled - in_basis @ inside - on_point * point) / length
         # f W is zero, and not its derivative by W: keep that, and none of the rounding.
-        return jnp.concatenate([self.mix @ inside, point[None], (rest - jax.lax.stop_gradient(rest))[None]])
+        return self.mix @ jnp.concatenate([inside, point[None], (rest - jax.lax.stop_gradient(rest))[None]])
 
     def inner(self, x: Point) -> Vector:
         seen = self._pull(x[:, None])[:, 0]
         inside = self._in_basis(seen)
         point = (self.y @ seen - self.along @ inside) * self.inverse_distance
-        return jnp.concatenate([self.mix @ inside, point[None], jnp.zeros_like(point)[None]])
+        return self.mix[:, :-1] @ jnp.append(inside, point)
 
     def squared_norms(self) -> Vector:
         """|v_j|²; of e and f, once stretched, the mean over the whole space orthogonal to Q."""
         if self.stretch is None:
-            inside = jnp.sum(self.mix * self.mix, axis=1)
-            return jnp.concatenate([inside, jnp.ones(2, inside.dtype)])
+            outside = jnp.stack([self.inverse_distance > 0, 1.0 / self._share])
+            return (self.mix * self.mix) @ jnp.append(self._basis_squares, outside)
         basis = self.basis()
-        inside = jnp.sum((basis @ self.mix.T) ** 2, axis=0)
+        inside = jnp.sum((basis @ self.mix[:, :-2].T) ** 2, axis=0)
         beyond = (jnp.sum(self.stretch**2) - jnp.sum(basis**2)) / (self.lift.shape[0] - basis.shape[1])
-        return jnp.concatenate([inside, beyond[None], beyond[None]])
+        return inside + beyond * jnp.sum(self.mix[:, -2:] ** 2, axis=1)
 
     def beyond(self, dimension: int) -> Vector:
-        return jnp.zeros(self.mix.shape[0] + 2, self.y.dtype)
+        return jnp.zeros(self.mix.shape[0], self.y.dtype)
 
     def weighted_squares(self, diagonal: Point) -> Vector:
         vectors = self.dense(diagonal.shape[0])
@@ -214,7 +215,7 @@ class Spanned(Directions):
         in_basis, on_point, length = self._normal_parts()
         f = (self.normal - self._from_basis(in_basis) - on_point * e) / length
         outside = jnp.stack([e, f], axis=1)
-        whole = jnp.concatenate([self.mix @ self.basis().T, self._push(outside).T])
+        whole = self.mix @ jnp.concatenate([self.basis().T, self._push(outside).T])
         return jnp.pad(whole, ((0, 0), (0, coordinates - whole.shape[1])))
 
     @property
@@ -240,10 +241,23 @@ class Spanned(Directions):
         in_basis = self._in_basis(self.normal)
         on_point = (self.normal @ self.y - in_basis @ self.along) * self.inverse_distance
         squared = jnp.sum(self.normal * self.normal) - jnp.sum(in_basis * in_basis) - on_point * on_point
-        dimension, width = self.lift.shape[0], in_basis.shape[0]
-        rank = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse) + jnp.sum(self.own**2)
-        share = (dimension - 1 - width) / (dimension - (self.inverse_distance > 0) - rank)
-        return in_basis, on_point, jnp.sqrt(share * jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
+        return in_basis, on_point, jnp.sqrt(self._share * jnp.maximum(squared, jnp.finfo(squared.dtype).tiny))
+
+    @property
+    def rest(self) -> Scalar:
+        """The dimension of the space orthogonal to the gradients and to y, for which f stands."""
+        return self.lift.shape[0] - (self.inverse_distance > 0) - jnp.sum(self._basis_squares)
+
+    @property
+    def _share(self) -> Scalar:
+        """The dimension of the rest where no gradient and no point lies in the span of others, over what it is."""
+        return (self.lift.shape[0] - 1 - self.mix.shape[-1] + 2) / self.rest
+
+    @property
+    def _basis_squares(self) -> Float[Array, "basis"]:
+        """The squared lengths of the columns of Q: one, or zero where a gradient lies in the span of others."""
+        linear = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse, axis=0)
+        return jnp.append(linear, jnp.sum(self.own**2, axis=0))
 
     def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "basis"]:
         """Qᵀ v."""

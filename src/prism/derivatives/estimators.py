@@ -177,6 +177,13 @@ class Gram(Counted):
     more. Channels that are no linear function of x add their gradients at the point, and ∇_z N · Δz. The rest
     of the space, where only the constraint varies, is two directions more. In fewer dimensions than the lift has
     channels, the coordinates themselves are the smaller set.
+
+    Order 4 is as exact, by (h + 2)² directions: what varies with x through h channels and |x|² alone is the same along
+    every f of the m dimensions orthogonal to both, and by that symmetry
+
+        Δ²u = Σ_ab ∂_a²∂_b²u + 2m Σ_a ∂_a²∂_f²u + m(m+2)/3 ∂_f⁴u,     a, b over the other h + 1.
+
+    `Gram(n)` takes a random n of the h.
     """
 
     count: int | None = eqx.field(static=True, default=None)
@@ -188,41 +195,94 @@ class Gram(Counted):
 
     @property
     def unbiased_orders(self) -> frozenset[int]:
-        return frozenset({2})
+        return frozenset({2, 4} if self.count is None or self.count > 1 else {2})
 
     def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
+        sampled = self.count is not None and self.count < (dimension if dimension <= width + 1 else width)
         if dimension <= width + 1:
-            plain = Exact() if self.count is None else Rademacher(self.count)
+            plain = Exact()
+            if sampled:
+                plain = Rademacher(self.count) if order == 2 else Coordinates(self.count)
             return plain.law(order, dimension, width, key)
+        normal = normals(child(key, Purpose.VECTORS), dimension)
+        if order == 4:
+            chosen = random_subset(key, width, self.count) if sampled else jnp.arange(width)
+            return QuarticMixture.of(chosen, width, normal)
         mix, weight = jnp.eye(width), 1.0
-        if self.count is not None and self.count < width:
+        if sampled:
             mix = jax.random.rademacher(key, (self.count, width), dtype=float)
             weight = 1.0 / self.count
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
         weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
-        return Mixture(mix, weights, normals(child(key, Purpose.VECTORS), dimension))
+        return Mixture(_with_point_and_rest(mix), normal, weights)
 
     def direction_count(self, order: int, dimension: int, width: int) -> int:
         there = dimension if dimension <= width + 1 else width
-        return there if self.count is None else min(self.count, there)
+        count = there if self.count is None else min(self.count, there)
+        return _subset_count(order, count if order == 2 or there == dimension else count + 2)
 
 
 class Mixture(Draw):
-    """Directions in the span of a lift that is not yet known: their coefficients in its basis, and a normal vector for
-    the rest of the space."""
+    """Directions in the span of a lift that is not yet known: their coefficients in its basis and in the two vectors
+    beyond (`Spanned`), and a normal vector for the rest of the space."""
 
-    mix: Float[Array, "n width"]
-    weights: Float[Array, "n_and_2"]
+    mix: Float[Array, "n width_and_2"]
     normal: Float[Array, "m"]
+    weights: Float[Array, "n"]
 
     def at(self, view: View | None) -> Decomposition:
-        if view is None or view.width != self.mix.shape[-1]:
+        return Decomposition(self._spanned(view), self.weights)
+
+    def _spanned(self, view: View | None) -> Spanned:
+        if view is None or view.width != self.mix.shape[-1] - 2:
             raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
         linear, own = jax.lax.stop_gradient((view.gradients.linear, view.gradients.own))
         inverse = inverse_root(linear.T @ linear, linear.shape[0])
         mix = self.mix.astype(linear.dtype)
-        spanned = Spanned(linear, inverse, added_basis(linear, inverse, own), mix, self.normal, view.x)
-        return Decomposition(spanned, self.weights)
+        return Spanned(linear, inverse, added_basis(linear, inverse, own), mix, self.normal, view.x)
+
+
+class QuarticMixture(Mixture):
+    """The same for order 4; `lone_rest` is the number of the direction that is f alone. Its weight depends on how many
+    dimensions the rest of the space has, which is seen where the lift is known."""
+
+    lone_rest: int = eqx.field(static=True)
+
+    @staticmethod
+    def of(chosen: Int[Array, "n"], width: int, normal: Float[Array, "m"]) -> "QuarticMixture":
+        """From some of the channels' directions, weighted by the inverse of their chance to be chosen."""
+        count, rest = chosen.shape[0], normal.shape[0] - width - 1.0
+        times = jnp.append(jnp.full(count, width / count), jnp.asarray([1.0, rest]))
+        both = (width - 1) * count / ((count - 1) * width) if count > 1 else 0.0
+        among_chosen = (jnp.arange(count + 2) < count).astype(times.dtype)
+        correction = 1.0 + (both - 1.0) * jnp.outer(among_chosen, among_chosen)
+        combined, weights = fourth_powers(times.at[-1].set(0.0), 2.0 * jnp.outer(times, times) * correction)
+        vectors = jnp.eye(width + 2)[jnp.append(chosen, jnp.asarray([width, width + 1]))]
+        return QuarticMixture(combined @ vectors, normal, weights, count + 1)
+
+    def at(self, view: View | None) -> Decomposition:
+        """m(m+2)/3 for the m dimensions that there are, where f has the length √(m/n) for the n that were expected."""
+        spanned = self._spanned(view)
+        expected, there = self.normal.shape[0] - self.mix.shape[-1] + 1.0, jax.lax.stop_gradient(spanned.rest)
+        alone = (expected / there) ** 2 * there * (there + 2.0) / 3.0
+        return Decomposition(spanned, self.weights.at[self.lone_rest].add(alone))
+
+
+def fourth_powers(
+    singles: Float[Array, "k"], pairs: Float[Array, "k k"]
+) -> tuple[Float[np.ndarray, "kk k"], Float[Array, "kk"]]:
+    """Σ_a s_a a⁴ + Σ_{a<b} p_ab a²b² of k vectors as fourth powers: the coefficients of each in these vectors, and its
+    weight. By polarisation  12 a²b² = (a+b)⁴ + (a−b)⁴ − 2a⁴ − 2b⁴."""
+    first, second = np.triu_indices(singles.shape[0], 1)
+    units, among = np.eye(singles.shape[0]), pairs[first, second] / 12.0
+    alone = singles.at[first].add(-2.0 * among).at[second].add(-2.0 * among)
+    combined = np.concatenate([units, units[first] + units[second], units[first] - units[second]])
+    return combined, jnp.concatenate([alone, among, among])
+
+
+def _with_point_and_rest(mix: Float[Array, "n width"]) -> Float[Array, "n_and_2 width_and_2"]:
+    """These mixtures of a lift's basis, then e and f."""
+    return jnp.zeros((mix.shape[0] + 2, mix.shape[1] + 2)).at[:-2, :-2].set(mix).at[-2:, -2:].set(jnp.eye(2))
 
 
 def added_basis(
@@ -276,28 +336,22 @@ def random_subset(key: Key, dimension: int, count: int) -> Int[Array, "n"]:
 
 
 def _subset_decomposition(order: int, dimension: int, chosen: Int[Array, "n"]) -> Decomposition:
-    """The isotropic tensor from the axes in `chosen`: a random subset gives it in the mean, all of them exactly.
-
-    Order 2:  Σ_i e_i².   Order 4, by polarisation of e_i² e_j²:
-    Σ_i e_i⁴ + 2 Σ_{i<j} e_i² e_j²  =  Σ_i (1 − (d−1)/3) e_i⁴ + Σ_{i<j} ((e_i+e_j)⁴ + (e_i−e_j)⁴) / 6.
-    """
+    """The isotropic tensor from the axes in `chosen`, Σ_i e_i² or Σ_i e_i⁴ + 2 Σ_{i<j} e_i² e_j²: a random subset gives
+    it in the mean, all of them exactly."""
     count = chosen.shape[0]
     single = dimension / count
     if order == 2:
         return along_axes(chosen, jnp.full(count, single))
-    pair = dimension * (dimension - 1) / (count * (count - 1)) if count > 1 else 0.0
+    pair = 2.0 * dimension * (dimension - 1) / (count * (count - 1)) if count > 1 else 0.0
+    _, weights = fourth_powers(jnp.full(count, single), jnp.full((count, count), pair))
     first, second = np.triu_indices(count, 1)
     pairs = jnp.stack([chosen[first], chosen[second]], axis=1)
     axes = jnp.stack([chosen, chosen], axis=1)
     alone = jnp.tile(jnp.asarray([1.0, 0.0]), (count, 1))  # e_i written as e_i + 0·e_i, so that all have two entries
     plus = jnp.ones((len(first), 2))
     minus = plus.at[:, 1].set(-1.0)
-    weights = [
-        jnp.full(count, single - pair * (count - 1) / 3),
-        jnp.full(2 * len(first), pair / 6),
-    ]
     directions = Sparse(jnp.concatenate([axes, pairs, pairs]), jnp.concatenate([alone, plus, minus]))
-    return Decomposition(directions, jnp.concatenate(weights))
+    return Decomposition(directions, weights)
 
 
 def _subset_count(order: int, count: int) -> int:

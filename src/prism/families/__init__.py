@@ -2,6 +2,7 @@
 
 from prism.families.allen_cahn import AllenCahn
 from prism.families.allen_cahn_time import AllenCahnTime
+from prism.families.biharmonic import ClampedBiharmonic
 from prism.families.convection import Convection, ConvectionDiffusion
 from prism.families.gkdv import GKdV
 from prism.families.hamilton_jacobi_bellman import HJBLog, HJBRosenbrock
@@ -17,6 +18,7 @@ from prism.families.sine_gordon_time import SineGordonTime, SineGordonTimeBeta
 __all__ = [
     "AllenCahn",
     "AllenCahnTime",
+    "ClampedBiharmonic",
     "Convection",
     "ConvectionDiffusion",
     "GKdV",

@@ -9,10 +9,12 @@ coordinates are of order one and the problem is really d-dimensional; the paper'
 """
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
 
 from prism.errors import InputError
@@ -31,6 +33,15 @@ class Interaction(eqx.Module):
     @abc.abstractmethod
     def value_and_laplacian(self, x: Point, omega1: Scalar, omega2: Scalar) -> tuple[Scalar, Scalar]:
         """S and Δ((1−|x|²)S) = (1−|x|²)ΔS − 4 x·∇S − 2d S."""
+
+    @property
+    def has_bilaplacian(self) -> bool:
+        """Whether `clamped_bilaplacian` is known."""
+        return False
+
+    def clamped_bilaplacian(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
+        """Δ²((1−|x|²)²S)."""
+        raise InputError(f"Δ² of a {type(self).__name__} is not known; choose pairs chain, random or none")
 
     def tangent(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
         """S(0) + x·∇S(0), the affine part."""
@@ -56,6 +67,34 @@ class TwoBody(Interaction):
         coefficients = jax.random.normal(key, (dimension - 1,))
         pairs = draw_pairs(dimension, child(key, Purpose.SPACE)) if random_pairs else None
         return TwoBody(coefficients, root if scaled else 1.0, 1.0 / root if scaled else 1.0, pairs)
+
+    @property
+    def has_bilaplacian(self) -> bool:
+        return True
+
+    def clamped_bilaplacian(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
+        """Δ²((1−s)²S), s = |x|², term by term. With E = x·∇ and the commutators Δ(sf) = sΔf + (4E + 2d)f, ΔE = EΔ + 2Δ
+
+            (1−s)²Δ²S − 16(1−s)EΔS − 8((d+2) − (d+4)s)ΔS + 8(2E+d+2)(2E+d)S.
+
+        Each term depends on two coordinates, and E is the same for y as for x.
+        """
+        dimension, s, square = x.shape[0], jnp.sum(x * x), self.stretch**2
+
+        def phi(place: Vector) -> Scalar:
+            a, b = place
+            return jnp.sin(omega1 * a + jnp.cos(omega2 * b) + b * jnp.cos(a))
+
+        def term(a: Scalar, b: Scalar) -> Scalar:
+            place, bent = jnp.stack([a, b]), _planar_laplacian(phi)
+            value, first, second = _along(phi, place, place)
+            laplacian, radial = jax.jvp(bent, (place,), (place,))
+            euler = 4.0 * second + (4.0 * dimension + 8.0) * first + dimension * (dimension + 2.0) * value
+            on_laplacian = 2.0 * (1.0 - s) * radial + (dimension + 2.0 - (dimension + 4.0) * s) * laplacian
+            whole = ((1.0 - s) * square) ** 2 * _planar_laplacian(bent)(place)
+            return whole + 8.0 * (euler - square * on_laplacian)
+
+        return self.amplitude * jnp.dot(self.coefficients, jax.vmap(term)(*self._sides(x)))
 
     def _sides(self, x: Point) -> tuple[Vector, Vector]:
         y = self.stretch * x
@@ -136,8 +175,39 @@ class Radial(Interaction):
         bend = (1.0 - s) * (4.0 * s * second + 2.0 * dimension * first)
         return value, bend - 8.0 * s * first - 2.0 * dimension * value
 
+    @property
+    def has_bilaplacian(self) -> bool:
+        return True
+
+    def clamped_bilaplacian(self, x: Point, omega1: Scalar, omega2: Scalar) -> Scalar:
+        """Of (1−s)²F(s), by ΔG(s) = 4s G″ + 2d G′ twice."""
+        dimension = x.shape[0]
+
+        def laplacian(profile: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+            slope = jax.grad(profile)
+            return lambda s: 4.0 * s * jax.grad(slope)(s) + 2.0 * dimension * slope(s)
+
+        whole = lambda s: (1.0 - s) ** 2 * self._profile(s, omega1, omega2)
+        return laplacian(laplacian(whole))(jnp.sum(x * x))
+
     def _profile(self, s: Scalar, omega1: Scalar, omega2: Scalar) -> Scalar:
         return jnp.cos(3.0 * omega1 * s) + s * jnp.sin(4.0 * omega2 * s)
+
+
+def _along(function: Callable[[Vector], Scalar], place: Vector, v: Vector) -> tuple[Scalar, Scalar, Scalar]:
+    """f, v·∇f and D²f[v, v]."""
+    first = lambda at: jax.jvp(function, (at,), (v,))
+    (value, slope), (_, bend) = jax.jvp(first, (place,), (v,))
+    return value, slope, bend
+
+
+def _planar_laplacian(function: Callable[[Vector], Scalar]) -> Callable[[Vector], Scalar]:
+    """∂²f/∂a² + ∂²f/∂b²."""
+    first, second = np.eye(2)
+    return lambda place: (
+        _along(function, place, jnp.asarray(first, place.dtype))[2]
+        + _along(function, place, jnp.asarray(second, place.dtype))[2]
+    )
 
 
 def draw_pairs(dimension: int, key: Key) -> Int[Array, "pairs 2"]:

@@ -37,7 +37,7 @@ class KdV2D(LineSoliton):
         return mu.mu1 * u.ty + u.xxxy + 3.0 * bent - mu.mu2 * u.xx + 2.0 * u.yy
 
     @staticmethod
-    def frequency(k: float, l: float, mu: Named) -> Scalar:
+    def frequency(k: float, l: float, mu: Named) -> Scalar | float:
         return (4.0 * k**3 * l - mu.mu2 * k**2 + 2.0 * l**2) / (mu.mu1 * l)
 
     def exact(self, x: Point, mu: Named) -> Scalar:

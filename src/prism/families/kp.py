@@ -35,7 +35,7 @@ class KP(LineSoliton):
         return u.tx + 6.0 * mu.mu1 * steepened + u.xxxx + 3.0 * mu.mu2**2 * u.yy
 
     @staticmethod
-    def frequency(k: float, l: float, mu: Named) -> Scalar:
+    def frequency(k: float, l: float, mu: Named) -> Scalar | float:
         return k**3 + 3.0 * mu.mu2**2 * l**2 / k
 
     def exact(self, x: Point, mu: Named) -> Scalar:

@@ -110,14 +110,14 @@ class LineSoliton(SolitonFamily):
     @classmethod
     def holding(cls, wave: tuple[float, ...], corners: Sequence[Named]) -> Box:
         k, l = wave
-        shifts = [0.0, *[cls.frequency(k, l, mu) * HORIZON for mu in corners]]
+        shifts = [0.0, *[float(cls.frequency(k, l, mu)) * HORIZON for mu in corners]]
         beyond = cls.reach + CROSSING
         return Box(((min(shifts) - beyond) / k, -CROSSING / l), ((max(shifts) + beyond) / k, CROSSING / l))
 
     @staticmethod
     @abc.abstractmethod
-    def frequency(k: float, l: float, mu: Named) -> Scalar:
-        """ω(μ), monotonous in each parameter."""
+    def frequency(k: float, l: float, mu: Named) -> Scalar | float:
+        """ω(μ), of arrays or of numbers; monotonous in each parameter."""
 
     def phase(self, x: Point, mu: Named) -> Scalar:
         """kx + ly − ωt."""

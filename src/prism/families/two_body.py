@@ -1,4 +1,5 @@
-"""Elliptic families in the unit ball whose exact solution is (1 − |x|²) S(x): the benchmark of the paper, section 5.1.
+"""Elliptic families in the unit ball whose exact solution is (1 − |x|²)^m S(x): with m = 1 the benchmark of the paper,
+section 5.1, with m = 2 the same for an operator of fourth order.
 
 S is the paper's two-body sum over neighbours, or another interaction of coordinates (`interactions.py`).
 """
@@ -29,11 +30,11 @@ VARIANTS = {
     "scaled": "coordinates stretched to order one, so that the problem is really d-dimensional",
     "pairs": f"which coordinates interact in the solution: {', '.join(PAIRS)}",
 }
-"""What else `TwoBodyFamily.create` takes."""
+"""What else `InteractionFamily.create` takes."""
 
 
-class TwoBodyFamily(Family):
-    """Δu + g(u; μ) = f in the unit ball, u = 0 on its surface, with f such that u = (1 − |x|²) S solves it."""
+class InteractionFamily(Family):
+    """Lu + g(u; μ) = f in the unit ball with f such that u = (1 − |x|²)^m S solves it."""
 
     domain: Ball
     interaction: Interaction
@@ -58,9 +59,9 @@ class TwoBodyFamily(Family):
             parameters=parameters or cls.box,
         )
 
-    @property
-    def terms(self) -> Mapping[str, Operator]:
-        return {"lap": Laplacian()}
+    @abc.abstractmethod
+    def factor(self, x: Point) -> Scalar:
+        """(1 − |x|²)^m."""
 
     @abc.abstractmethod
     def reaction(self, u: Scalar, mu: Named) -> Scalar:
@@ -70,23 +71,34 @@ class TwoBodyFamily(Family):
     def frequencies(self, mu: Named) -> tuple[Scalar, Scalar]:
         """ω₁ and ω₂ of the exact solution."""
 
+    def exact(self, x: Point, mu: Named) -> Scalar:
+        """(1 − |x|²)^m S(x), from which f is made; S is a sum over pairs of neighbours unless others are chosen."""
+        return self.factor(x) * self.interaction.value(x, *self.frequencies(mu))
+
+    def affine(self, x: Point, mu: Named) -> Scalar:
+        return self.factor(x) * self.interaction.tangent(x, *self.frequencies(mu))
+
+
+class TwoBodyFamily(InteractionFamily):
+    """Δu + g(u; μ) = f in the unit ball, u = 0 on its surface, with f such that u = (1 − |x|²) S solves it."""
+
+    @property
+    def terms(self) -> Mapping[str, Operator]:
+        return {"lap": Laplacian()}
+
     def residual(self, u: Derivatives, x: Point, mu: Named) -> Scalar:
         return u.lap + self.reaction(u.value, mu) - self.source(x, mu)
 
     def source(self, x: Point, mu: Named) -> Scalar:
         """f = Δu + g(u; μ) of the exact u."""
         value, laplacian = self.interaction.value_and_laplacian(x, *self.frequencies(mu))
-        return laplacian + self.reaction((1.0 - jnp.sum(x * x)) * value, mu)
+        return laplacian + self.reaction(self.factor(x) * value, mu)
 
     def constraint(self) -> Constraint:
         return vanishing(self.domain)
 
-    def exact(self, x: Point, mu: Named) -> Scalar:
-        """(1 − |x|²) S(x), from which f is made; S is a sum over pairs of neighbours unless others are chosen."""
-        return (1.0 - jnp.sum(x * x)) * self.interaction.value(x, *self.frequencies(mu))
-
-    def affine(self, x: Point, mu: Named) -> Scalar:
-        return (1.0 - jnp.sum(x * x)) * self.interaction.tangent(x, *self.frequencies(mu))
+    def factor(self, x: Point) -> Scalar:
+        return 1.0 - jnp.sum(x * x)
 
 
 def _interaction(dimension: int, key: Key, scaled: bool, pairs: str) -> Interaction:

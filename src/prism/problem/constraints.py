@@ -69,21 +69,25 @@ class Free(Constraint):
 
 
 class VanishingOnSphere(Constraint):
-    """u = (1 − |x|²/R²)·N.  Along v:  a_1 = −2 x·v/R²,  a_2 = −|v|²/R²,  nothing beyond."""
+    """u = aᵐ·N with a = 1 − |x|²/R², clamped with m = 2. Along v:  a_1 = −2 x·v/R²,  a_2 = −|v|²/R², nothing beyond."""
 
     radial = True
     closed = True
     needs_norm_alone = True
     radius: float = eqx.field(static=True)
+    power: int = eqx.field(static=True, default=1)
+    """m: so many derivatives along the normal vanish with u, u itself among them."""
 
     def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
         inverse = 1.0 / self.radius**2
         value = 1.0 - inverse * jnp.sum(x * x)
-        if directions is None:
-            return polynomial_jet(value, (), network) * network
-        first = -2.0 * inverse * directions.inner(x)
-        second = -inverse * directions.squared_norms()
-        return polynomial_jet(value, (first, second), network) * network
+        coefficients: tuple[Vector, ...] = ()
+        if directions is not None:
+            coefficients = (-2.0 * inverse * directions.inner(x), -inverse * directions.squared_norms())
+        u, factor = network, polynomial_jet(value, coefficients, network)
+        for _ in range(self.power):
+            u = factor * u
+        return u
 
 
 class NormConstraint(Constraint):
@@ -243,6 +247,17 @@ def vanishing(domain: Domain) -> Constraint:
         return VanishingOnSphere(domain.ball_radius)
     raise InputError(
         f"vanishing() has a closed form on a Ball only; on {type(domain).__name__} give your own "
+        "HardConstraint(factor=lambda x, mu: ...)"
+    )
+
+
+def clamped(domain: Domain) -> Constraint:
+    """u = 0 and ∂u/∂n = 0 on the boundary of a ball, as an equation of fourth order needs: u = (1 − |x|²/R²)²·N."""
+    check_kind("the domain of clamped()", domain, Domain, "that of the family, self.domain")
+    if domain.ball_radius is not None:
+        return VanishingOnSphere(domain.ball_radius, power=2)
+    raise InputError(
+        f"clamped() has a closed form on a Ball only; on {type(domain).__name__} give your own "
         "HardConstraint(factor=lambda x, mu: ...)"
     )
 

@@ -55,7 +55,7 @@ def _own_block(pairs: Pairs, at: DirectionsAt, gradient: Float[Array, "N a width
 
 
 def _spanned_blocks(
-    pairs: Pairs, gradient: Float[Array, "N n_and_2 width"], at: DirectionsAt, mix: Array, lift: Lift
+    pairs: Pairs, gradient: Float[Array, "N n width"], at: DirectionsAt, mix: Array, lift: Lift
 ) -> tuple[Float[Array, "N width"], list[Block]]:
     """The blocks of a lift's own span, and what it adds to the gradients of the points.
 
@@ -70,9 +70,9 @@ def _spanned_blocks(
 
     parts = lambda pair: (spanned(pair).along, spanned(pair).inverse_distance, spanned(pair).own.T)
     along, inverse_distance, own = pairs.map(parts, lift.workspace) if lift.groups else pairs.vmap(parts)
-    to_point = gradient[:, -2] * inverse_distance[:, None]
-    mixing = "ak,nah->nkh" if mix.ndim == 2 else "nak,nah->nkh"
-    on_basis = jnp.einsum(mixing, mix, gradient[:, :-2]) - along[:, :, None] * to_point[:, None]
+    by_vector = jnp.einsum("ak,nah->nkh" if mix.ndim == 2 else "nak,nah->nkh", mix, gradient)  # of Q, e and f
+    to_point = by_vector[:, -2] * inverse_distance[:, None]
+    on_basis = by_vector[:, :-2] - along[:, :, None] * to_point[:, None]
     shared, coordinates = spanned(pairs.first()), pairs.points.shape[1]
     linear = shared.lift.shape[1]
     padded = lambda rows: jnp.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, coordinates - rows.shape[-1])])
