@@ -29,13 +29,16 @@ from prism.derivatives.operators import (
 )
 from prism.derivatives.taylor import Bump, Jet, Sigmoid, Sin, Softplus, Swish, Tanh, linear_jet, point_jet
 from prism.families import (
+    KP,
     AllenCahn,
     AllenCahnTime,
     Convection,
     ConvectionDiffusion,
+    GKdV,
     Heat,
     HJBLog,
     HJBRosenbrock,
+    KdV2D,
     Poisson,
     Reaction,
     ReactionDiffusion,
@@ -55,6 +58,7 @@ from prism.networks.lifts.time import TimeChannel
 from prism.networks.model import Architecture, Model
 from prism.networks.modulation import CONCAT, FILM, NONE, SCALE, SHIFT, ModulationSettings
 from prism.objective.residuals import network_derivatives, place_of
+from prism.problem.boxes import Box, Faces
 from prism.problem.constraints import Constraint, HardConstraint, vanishing
 from prism.problem.domains import Ball, Cube, Domain, Sphere, WholeSpace
 from prism.problem.family import Family
@@ -78,6 +82,8 @@ DOMAINS = {
     "cylinder": TimeCylinder(Ball(4, 1.5), 2.0),
     "time": AtTime(TimeCylinder(Cube(3, -2.0, 1.0), 2.0), 0.25),
     "paths": DiffusionPaths(3, 0.5),
+    "box": Box((-1.0, 0.0, 2.0), (1.0, 3.0, 2.5)),
+    "faces": Faces(TimeCylinder(Box((-1.0, 0.0, 2.0), (1.0, 3.0, 2.5)), 2.0), 1),
 }
 
 LAWS = {
@@ -98,7 +104,8 @@ TWO_BODY_FAMILIES = tuple(
 EVOLUTION_FAMILIES = tuple(
     kind.create(D, KEY) for kind in (Convection, Reaction, ConvectionDiffusion, ReactionDiffusion)
 )
-FAMILIES = TWO_BODY_FAMILIES + EVOLUTION_FAMILIES
+SOLITON_FAMILIES = tuple(kind.create() for kind in (KdV2D, KP, GKdV))
+FAMILIES = TWO_BODY_FAMILIES + EVOLUTION_FAMILIES + SOLITON_FAMILIES
 """Those that know their solution to rounding."""
 CONTROL_FAMILIES = (HJBLog.create(40, KEY), HJBRosenbrock.create(40, KEY))
 SEMILINEAR_FAMILIES = tuple(kind.create(D, KEY) for kind in (Heat, SineGordonTime, SineGordonTimeBeta, AllenCahnTime))

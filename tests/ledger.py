@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-LEAVES = ("uniform", "normal", "randint", "rademacher", "bits", "choice", "permutation")
+LEAVES = ("uniform", "normal", "randint", "rademacher", "bernoulli", "bits", "choice", "permutation")
 """Functions of `jax.random` that turn a key into numbers."""
 DEPTH = 4
 """How many functions of the package, from the innermost, make a request."""

@@ -138,6 +138,25 @@ def test_sums_and_products(collapsed):
         close(coefficient, expected[k])
 
 
+@pytest.mark.parametrize("collapsed", [False, True], ids=["whole", "collapsed"])
+def test_later_coefficients_of_fewer_directions_are_the_same(collapsed):
+    """Of a network whose second direction is needed to order 2 and the third to order 1."""
+    order, counts = 4, (3, 2, 1, 1)
+    expected, weights = derivatives_of(Sin, order), WEIGHTS[: counts[-1]]
+    whole = lifted(order, False)
+    lower = tuple(own[:count] for own, count in zip(whole.lower, counts, strict=True))
+    jet = Jet(whole.value, lower, None, weights)
+    if collapsed:
+        jet = Jet(whole.value, lower[:-1], collapse(weights, lower[-1]), weights)
+    found = jax.jit(lambda: by_jets(Sin(), jet))()
+    assert found.order == order
+    for k, coefficient in enumerate(found.lower, start=1):
+        close(coefficient, expected[k][: counts[k - 1]])
+    close(found.collapsed(order), weights @ expected[order][: counts[-1]])
+    for ours, like in ((found + found, 2.0), (polynomial_jet(jnp.asarray(2.0), (), jet) * found, 2.0)):
+        jax.tree.map(close, ours.lower, tuple(like * coefficient for coefficient in found.lower))
+
+
 def test_a_shift_reaches_the_value_alone_and_a_scale_every_coefficient():
     """The paper's Theorem 1 in a jet."""
     jet = Jet(random(2), (random(DIRECTIONS, 2, index=1),), random(2, index=2), WEIGHTS)

@@ -8,6 +8,7 @@ from helpers import DOMAINS, KEY, close, samples, uniform_distance
 from jax.scipy.special import ndtr
 
 from prism import AtTime, Ball, Cube, DiffusionPaths, InputError, Sphere, TimeCylinder, WholeSpace
+from prism.problem.boxes import Faces
 
 COUNT = 4000
 every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
@@ -22,7 +23,8 @@ def test_points_have_the_coordinates_that_are_said(domain, wide):
     assert points.shape == (COUNT, domain.coordinates)
     assert jnp.all(jnp.isfinite(points))
     assert len(np.unique(points, axis=0)) == COUNT
-    assert domain.coordinates == domain.dimension + isinstance(domain, TimeCylinder | AtTime | DiffusionPaths)
+    where = domain.whole if isinstance(domain, Faces) else domain
+    assert domain.coordinates == domain.dimension + isinstance(where, TimeCylinder | AtTime | DiffusionPaths)
 
 
 @pytest.mark.parametrize("domain", [Ball(4, 1.5), Ball(1), Ball(50, 0.3)], ids=str)
@@ -75,10 +77,13 @@ def test_one_time_has_the_space_of_its_cylinder():
 
 @every_domain
 def test_the_centre_lies_between_the_bounds(domain):
-    low, high = domain.bounds
-    centre = domain.centre()
+    intervals = np.asarray([domain.interval(index) for index in range(domain.dimension)])
+    middle, centre = intervals.mean(axis=1), domain.centre()
+    if isinstance(domain, Faces):
+        middle[domain.axis] = intervals[domain.axis, 0]
     assert centre.shape == (domain.coordinates,)
-    np.testing.assert_allclose(centre[: domain.dimension], (low + high) / 2)
+    np.testing.assert_allclose(centre[: domain.dimension], middle)
+    assert domain.bounds in {tuple(interval) for interval in intervals}
     if isinstance(domain, TimeCylinder):
         assert centre[-1] == domain.horizon / 2
     if isinstance(domain, AtTime):
