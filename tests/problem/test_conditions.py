@@ -4,10 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, close, linear
+from helpers import KEY, close, linear, network_formula, roughened
 
 import prism
+from prism.networks.model import Model
 from prism.objective.batches import Sampling
+from prism.objective.rows import Objective
+from prism.objective.units import condition_scale
 from prism.problem.parameters import Uniform
 from prism.solving.runs import execute
 from prism.solving.settings import Settings
@@ -30,6 +33,36 @@ class Harmonic(prism.Family):
 
     def exact(self, x, mu):
         return mu.a * x[0] + x[1] * x[2]
+
+
+def whirl(x):
+    """A field that is neither constant nor the normal."""
+    return jnp.roll(x, 1) * jnp.cos(x[0])
+
+
+def slope(u, x, v):
+    """v·∇u."""
+    return jax.grad(u)(x) @ v
+
+
+class Neumann(Harmonic):
+    """Δu = u − f in the ball with x·∇u given on its surface: u is nowhere."""
+
+    weight: float = 4.0
+
+    @property
+    def conditions(self):
+        sphere = prism.Sphere(self.domain.dimension)
+        return {"flux": prism.Prescribed(sphere, self.flux, points=30, weight=self.weight, along=lambda x: x)}
+
+    def residual(self, u, x, mu):
+        return u.lap - u.value + self.exact(x, mu)
+
+    def flux(self, x, mu):
+        return mu.a * x[0] + 2.0 * x[1] * x[2]
+
+
+NETWORK = prism.Architecture(linear(12), 12, 2, 8, 2)
 
 
 @pytest.mark.parametrize("domain", [prism.Sphere(4, 2.0), prism.AtTime(prism.TimeCylinder(prism.Ball(3)), 0.5)])
@@ -72,6 +105,76 @@ def test_a_problem_given_by_its_boundary_values_is_solved():
     outcome = execute(family, settings, Budget(steps=150), show=False)
     assert outcome.solution.training.evaluation is not None
     assert outcome.solution.training.evaluation.relative_l2 < 0.05
+
+
+def test_a_target_along_a_vector_is_about_the_derivative():
+    """And one without is about the value; of a u that takes more than a point, by what that changes as well."""
+    u = lambda x, more=0.0: jnp.sin(x[0]) * x[1] ** 2 * jnp.exp(more)
+    domain, g = prism.Sphere(4), lambda x, mu: 0.0 * x[0]
+    at, flux = (prism.Prescribed(domain, g, along=along).draw(Harmonic.parameters, KEY) for along in (None, whirl))
+    assert at.along is None
+    close(at.of(u), u(at.x))
+    close(flux.along, whirl(flux.x))
+    close(flux.of(u), slope(u, flux.x, whirl(flux.x)))
+    close(at.of(u, (0.3, 7.0)), u(at.x, 0.3))
+    rate, change = slope(lambda x: u(x, 0.3), flux.x, flux.along), jnp.asarray(0.7)
+    close(flux.of(u, (jnp.asarray(0.3), change)), rate + change * u(flux.x, 0.3))
+
+
+def test_the_row_of_a_flux_is_its_formula():
+    """√weight (v·∇u − g) / scale of a network written out."""
+    family = Neumann(prism.Ball(4))
+    model = roughened(Model.create(NETWORK, family.domain, family.parameters, KEY))
+    objective = Objective(family, prism.Exact(), jnp.ones(()), Sampling(4, 4), condition_scale=jnp.asarray(0.3))
+    batch = objective.draw(model, KEY)
+    (rows,) = objective.rows(model, batch).conditions
+
+    def formula(x, mu):
+        u = lambda y: network_formula(model, y, mu)
+        return 2.0 * (slope(u, x, x) - family.flux(x, family.parameters.named(mu))) / 0.3
+
+    (targets,) = batch.targets
+    close(rows, jax.vmap(formula)(targets.x, targets.mu))
+
+
+def test_the_unit_of_conditions_counts_fluxes():
+    """The largest |v·∇u − g| of N = 0 without any constraint: the largest |g|."""
+    family = Neumann(prism.Ball(4))
+    targets = jax.vmap(lambda key: family.conditions["flux"].draw(family.parameters, key))(jax.random.split(KEY, 20))
+    close(condition_scale(family, [targets], jnp.asarray(1e-3)), jnp.max(jnp.abs(targets.value)))
+
+
+def test_a_problem_given_by_its_fluxes_is_solved():
+    family = Neumann(prism.Ball(4))
+    settings = Settings.choose(family, sampling=Sampling(60, 60), architecture=NETWORK)
+    outcome = execute(family, settings, Budget(steps=150), show=False)
+    assert outcome.solution.training.evaluation.relative_l2 < 0.05
+
+
+MISTAKES = {
+    "two arguments": (
+        lambda: prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0], along=lambda x, mu: x),
+        r"the vector field of a Prescribed condition takes \(x, mu\); write lambda x: \.\.\.",
+    ),
+    "another shape": (
+        lambda: prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0], along=lambda x: x[1:]).draw(
+            Harmonic.parameters, KEY
+        ),
+        r"gives a vector of shape \(2,\); give \(3,\), one entry per coordinate",
+    ),
+    "a number": (
+        lambda: prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0], along=lambda x: 1.0).draw(
+            Harmonic.parameters, KEY
+        ),
+        r"gives a vector of shape \(\); give \(3,\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_field_that_does_not_fit_is_refused(build, message):
+    with pytest.raises(prism.InputError, match=message):
+        build()
 
 
 @pytest.mark.parametrize("wrong", [{"points": 0}, {"weight": 0.0}, {"weight": float("inf")}])

@@ -67,6 +67,19 @@ def test_it_is_the_same_on_a_terminal(tmp_path):
     assert (tmp_path / "pipe").read_text() == (tmp_path / "terminal").read_text()
 
 
+def with_flux(field=None):
+    """The family with values, or derivatives along a field, on the sphere."""
+    asked = prism.Prescribed(prism.Sphere(3), lambda x, mu: mu.lam, along=field)
+    return type("Equation", (type(family()),), {"conditions": {"surface": asked}})(prism.Ball(3), jnp.ones(3))
+
+
+def test_what_a_condition_is_about_counts():
+    """A value, a derivative, and along which field; not how the field is written."""
+    value, along, other = (fingerprint(with_flux(field)) for field in (None, lambda x: x, lambda x: 2.0 * x))
+    assert len({value, along, other}) == 3
+    assert fingerprint(with_flux(lambda y: y)) == along
+
+
 SAME = {"again": family(), "other arrays of the family": family(weights=jnp.arange(3.0))}
 DIFFERENT = {
     "another equation": family(residual=lambda u, x, mu: u.lap + u.flow - 2.0 * mu.lam * u.value),

@@ -43,6 +43,22 @@ def test_a_constant_network_leaves_what_it_misses(level):
     assert found.trivial_residual < 1e-4
 
 
+class Asked(Shifted):
+    """With a value and a derivative along the normal on the sphere."""
+
+    conditions = {
+        "value": prism.Prescribed(prism.Sphere(3), lambda x, mu: mu.a),
+        "flux": prism.Prescribed(prism.Sphere(3), lambda x, mu: x[0], along=lambda x: x),
+    }
+
+
+@pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
+def test_a_constant_network_misses_fluxes_whole_and_values_in_part(level):
+    found = held_out_residual(network().constant(jnp.asarray(level)), Asked(FAMILY.domain), KEY)
+    assert abs(found.misses["value"] - (1.0 - level)) < 1e-4
+    assert found.misses["flux"] == pytest.approx(1.0)
+
+
 def test_a_run_without_an_exact_solution_ends_with_the_residual():
     choices = {
         "architecture": Architecture(linear(2), 2, 1, 2, 1),

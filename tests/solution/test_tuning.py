@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, LIFTS, SITES, WIDER, Terms, close, linear, mostly_slow
+from helpers import BALL, KEY, LIFTS, SITES, SOLITON_FAMILIES, WIDER, Terms, close, linear, mostly_slow
 from solution.networks import random_network
 
 import prism
@@ -61,6 +61,7 @@ FAMILIES = {
     "exact": AllenCahn.create(4, KEY),
     "biharmonic, random directions": Terms(BALL, {"square": prism.Biharmonic(), "mixed": prism.Partial(0, 0, 1)}),
     "soft condition": SoftlyBounded(prism.Ball(12)),
+    "fluxes": SOLITON_FAMILIES[0],
 }
 NETWORKS = {name: (family, LIFT) for name, family in FAMILIES.items()}
 NETWORKS["many parts"] = SineGordon.create(WIDER, KEY), LIFTS["sum"]
@@ -100,6 +101,20 @@ def test_conditions_are_rows_too():
         miss = Solution(model, family)(rim.x, mu1=2.0, mu2=1.2) - 2.0 * rim.x[0]
     close(objective.condition_scale * kinds[1](objective, model, MU, KEY), 3.0**0.5 * miss)
     assert abs(float(model.amplitude)) <= objective.condition_scale <= 3.0**0.5 * 2.0
+
+
+@pytest.mark.slow
+def test_cached_rows_of_conditions_are_those_of_the_settled_network():
+    """Of values and of derivatives along a vector."""
+    family = FAMILIES["fluxes"]
+    model, keys = network(family), items(KEY, 2)
+    start, _ = unknowns_of(model, ALL)
+    unknowns = 0.1 * jax.random.normal(KEY, start.shape)
+    objective, changed = objective_at(model, family, MU, KEY), settled(model, MU, ALL, unknowns)
+    for condition, kind in zip(family.conditions.values(), kinds_of_rows(family)[1:], strict=True):
+        targets = [condition.draw_at(MU, family.parameters, key) for key in keys]
+        expected = jnp.stack([objective.condition(changed, condition, target) for target in targets])
+        close(cached_rows(objective, model, MU, ALL, kind, keys).values(unknowns), expected, 1e-9)
 
 
 UNCHANGED = {

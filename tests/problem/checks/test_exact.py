@@ -29,18 +29,22 @@ class Torsion(prism.Family):
     curvature: float = 1.0
     level: float = 1.0
     asked: float | None = None
+    flux: float | None = None
 
     def residual(self, u, x, mu):
         return u.lap + 2.0 * self.domain.dimension * mu.mu
 
     def constraint(self):
-        return prism.vanishing(self.domain) if self.asked is None else prism.Free()
+        return prism.vanishing(self.domain) if self.asked is None and self.flux is None else prism.Free()
 
     @property
     def conditions(self):
-        if self.asked is None:
-            return {}
-        return {"surface": prism.Prescribed(prism.Sphere(self.domain.dimension), lambda x, mu: self.asked * mu.mu)}
+        sphere, found = prism.Sphere(self.domain.dimension), {}
+        if self.asked is not None:
+            found["surface"] = prism.Prescribed(sphere, lambda x, mu: self.asked * mu.mu)
+        if self.flux is not None:
+            found["flux"] = prism.Prescribed(sphere, lambda x, mu: self.flux * mu.mu, along=lambda x: x)
+        return found
 
     def exact(self, x, mu):
         return mu.mu * (self.level - self.curvature * jnp.sum(x**2))
@@ -74,6 +78,8 @@ WRONG = {
     "the equation a little": (Torsion(BALL, curvature=1.1, level=1.1), r"does not solve its equation"),
     "the constraint": (Torsion(BALL, level=1.2), r"contradicts the constraint where \|x\| = 1: they differ by 0\.2"),
     "the condition": (Torsion(BALL, asked=0.3), r'contradicts the condition "surface"'),
+    "the flux": (Torsion(BALL, flux=2.0), r'contradicts the condition "flux"'),
+    "the flux a little": (Torsion(BALL, flux=-1.9), r'contradicts the condition "flux": they differ by 0\.1'),
     "the start": (Decay(CYLINDER, start=0.5), r"exact of Decay contradicts the constraint at t = 0"),
 }
 
@@ -85,7 +91,7 @@ def test_a_contradiction_is_named(family, message):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("family", [Torsion(BALL), Torsion(BALL, asked=0.0), Decay(CYLINDER)], ids=name_of)
+@pytest.mark.parametrize("family", [Torsion(BALL), Torsion(BALL, asked=0.0, flux=-2.0), Decay(CYLINDER)], ids=name_of)
 def test_a_right_one_passes(family):
     check_exact(family, pairs_of(family), KEY)
 

@@ -46,6 +46,11 @@ def varying_sigma(x, mu):
 
 LAPLACIAN, TRACE = prism.Laplacian(), prism.WeightedTrace(constant_sigma)
 SEVERAL = Terms(BALL, {"lap": LAPLACIAN, "third": prism.Partial(0, 0, 1), "trace": TRACE})
+RAGGED = Terms(
+    CYLINDER,
+    {"x": prism.Partial(0), "yy": prism.Partial(1, 1), "ty": prism.Partial(1, 5), "xxxy": prism.Partial(0, 0, 0, 1)},
+)
+"""Six directions, of which four are needed beyond order 2."""
 IN_TIME = Terms(CYLINDER, {"lap": LAPLACIAN, "rate": prism.TimeDerivative()})
 
 
@@ -78,7 +83,23 @@ class WithData(Conditioned):
         return {**super().conditions, "data": data}
 
 
+class WithFlux(Conditioned):
+    """And with derivatives along a field, beside values: under the hard constraint of `Terms`."""
+
+    @property
+    def conditions(self):
+        sphere, field = self._sphere(), lambda x: jnp.roll(x, 1) * jnp.cos(x[0])
+        flux = prism.Prescribed(sphere, lambda x, mu: mu.mu2 * x[1], points=3, weight=0.7, along=field)
+        return {**super().conditions, "flux": flux} if isinstance(self.domain, prism.Ball) else {"flux": flux}
+
+    def _sphere(self):
+        if isinstance(self.domain, prism.Ball):
+            return prism.Sphere(D, 0.8)
+        return prism.TimeCylinder(prism.Sphere(self.domain.dimension), 2.0)
+
+
 CONDITIONED = Conditioned(BALL, {"lap": LAPLACIAN})
+WITH_FLUX = WithFlux(BALL, {"lap": LAPLACIAN})
 SHALLOW = replace(NARROW, depth=1)
 
 
@@ -140,6 +161,14 @@ CASES = {
     "several orders, crossed, Coordinates": (SEVERAL, Coordinates(3), True, SHALLOW),
     "several orders, Gram(2)": (SEVERAL, Gram(2), False, NARROW),
     "two conditions": (WithData(BALL, {"lap": LAPLACIAN}), Exact(), False, NARROW),
+    "ragged": (RAGGED, Exact(), False, SHALLOW),
+    "ragged, crossed, sum": (RAGGED, Exact(), True, lifted(LIFTS["sum"])),
+    "fluxes": (WITH_FLUX, Exact(), False, NARROW),
+    "fluxes, crossed, Gram": (WITH_FLUX, Gram(), True, SHALLOW),
+    "fluxes in time": (WithFlux(CYLINDER, {"rate": prism.TimeDerivative()}), Exact(), False, SHALLOW),
+    "fluxes, sum": (WITH_FLUX, Exact(), False, lifted(LIFTS["sum"])),
+    "fluxes, blocks": (WITH_FLUX, Exact(), False, lifted(LIFTS["blocks"])),
+    "fluxes, nothing linear": (WITH_FLUX, Exact(), False, lifted(LIFTS["bent sites"])),
     "σ, Rademacher": (Terms(BALL, {"trace": TRACE}), Rademacher(2), False, NARROW),
     "σ that varies, Gram": (VARYING, Gram(2), False, NARROW),
     "in time, Exact": (IN_TIME, Exact(), False, SHALLOW),
@@ -162,7 +191,9 @@ CASES = {
 
 @pytest.mark.parametrize(
     ("family", "estimator", "crossed", "architecture"),
-    mostly_slow(CASES, "several orders, crossed, Gram", "two conditions", "in time, Gram"),
+    mostly_slow(
+        CASES, "several orders, crossed, Gram", "two conditions", "in time, Gram", "ragged", "fluxes", "fluxes, sum"
+    ),
 )
 def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed, architecture):
     compare_with_plain(objective_of(family, estimator, crossed), network(family.domain, architecture))
