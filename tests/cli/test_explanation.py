@@ -7,8 +7,9 @@ from cli.runs import check_refusal, prism
 
 import prism as public
 from prism.cli.explanation import NO_EQUATION, explain, told
-from prism.cli.names import FAMILIES
+from prism.cli.names import FAMILIES, own_dimension
 from prism.cli.parser import build_parser
+from prism.problem.boxes import Box, Faces
 
 TWO_BODY = ("poisson", "allen-cahn", "sine-gordon", "sine-gordon-beta")
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -23,17 +24,21 @@ def test_every_family_is_explained(name):
     sides = {parameter: (one["low"], one["high"]) for parameter, one in explained["parameters"].items()}
     assert sides == box.bounds()
     assert {one["law"] for one in explained["parameters"].values()} == {"log-uniform" if box.logarithmic else "uniform"}
-    assert "R^d" in explained["domain"]
+    assert "R^d" in explained["domain"] or own_dimension(name)
     assert ("t " in explained["domain"]) == (explained["time_horizon"] is not None)
     assert explained["built_in_conditions"]
     assert explained["exact_solution"] or explained["reference"]
-    assert set(explained["variants"]) == ({"--scaled", "--pairs"} if name in TWO_BODY else set())
+    of_waves = {"--wave"} if own_dimension(name) else set()
+    assert set(explained["variants"]) == ({"--scaled", "--pairs"} if name in TWO_BODY else of_waves)
 
 
 @every_family
 def test_an_equation_in_time_comes_with_the_state_it_starts_from(name):
-    """u(x, 0), or u(x, 1) where values are given at the end; in the ball the values on the sphere."""
+    """u(x, 0), or u(x, 1) where values are given at the end; in the ball the values on the sphere; or a whole wave."""
     explained = json.loads(prism("list", name, "--json").out)
+    if own_dimension(name):
+        assert explained["remarks"].startswith("u = ")
+        return
     given = ("u(x, 0) = ", "u(x, 1) = ") if explained["time_horizon"] else ("u = 0 on its surface",)
     assert any(words in explained["equation"] for words in given)
 
@@ -45,9 +50,10 @@ def test_the_commands_can_be_typed(name):
         program, *words = command.split()
         assert program == "prism"
         assert build_parser().parse_args(words).family == name
+        assert ("--dim" in words) == (own_dimension(name) is None)
 
 
-@pytest.mark.parametrize("name", ["allen-cahn", "hjb-log"])
+@pytest.mark.parametrize("name", ["allen-cahn", "hjb-log", "kdv2d", "gkdv"])
 def test_the_reference_of_an_explanation_is_there(name):
     _, *words = json.loads(prism("list", name, "--json").out)["reference_command"].split()
     assert prism(*words).code == 0
@@ -121,6 +127,11 @@ DESCRIPTIONS = {
     "R^d; x ~ N(0, I); t uniform on (0, 1)": public.TimeCylinder(public.WholeSpace(3)),
     "R^d; x ~ N(0, I); t uniform on (0, 1), at t = 0": public.AtTime(public.TimeCylinder(public.WholeSpace(3))),
     "R^d; x ~ N(0, 2|t − 0.3| I); t uniform on (0, 0.3)": public.DiffusionPaths(3, 0.3),
+    "[-1, 1] × [0, 3.5]; x uniform": Box((-1.0, 0.0), (1.0, 3.5)),
+    "[0, 1]^d; x uniform, at an end of x1": Faces(public.Cube(3), 0),
+    "[0, 2]; x uniform; t uniform on (0, 1), at the upper end of x1": Faces(
+        public.TimeCylinder(Box((0.0,), (2.0,))), 0, upper=True
+    ),
 }
 
 
