@@ -7,6 +7,10 @@ from .problem.points import (
     Law as Law,
     Sampler as Sampler,
 )
+from .problem.boxes import (
+    Box as Box,
+    Faces as Faces,
+)
 from .problem.domains import (
     Ball as Ball,
     Cube as Cube,
@@ -46,6 +50,7 @@ from .problem.constraints import (
     Constraint as Constraint,
     Free as Free,
     HardConstraint as HardConstraint,
+    clamped as clamped,
     radial as radial,
     vanishing as vanishing,
 )

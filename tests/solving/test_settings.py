@@ -98,10 +98,9 @@ def test_what_is_chosen_stays():
     assert found.with_points(5) == replace(found, sampling=prism.Sampling(5, 5))
 
 
-def test_slopes_in_the_loss_leave_the_lift_to_slopes():
-    """Where the lift would go into the kernel by itself."""
+def test_slopes_in_the_loss_leave_the_step_of_the_lift_as_it_is():
     family = Terms(prism.TimeCylinder(prism.Ball(20)), HEAT)
-    assert Settings.choose(family, slopes=Slopes(1)).optimiser == SLOPES
+    assert Settings.choose(family, slopes=Slopes(1)).optimiser == Settings.choose(family).optimiser == KERNEL
 
 
 class Curvature(Isotropic):

@@ -209,13 +209,13 @@ class SolveOptions:
             )
         if self.lift_step is not None:
             given |= lookup("step of the lift", LIFT_STEPS, self.lift_step)
-        optimiser = replace(default_optimiser(family, slopes) if kind is Spring else kind(), **given)
+        optimiser = replace(default_optimiser(family) if kind is Spring else kind(), **given)
         try:
             optimiser.check(slopes)
         except InputError as error:
             raise InputError(
-                f"--slopes {self.slopes} does not go with --optimiser {self.optimiser} and this --lift-step; spring "
-                "takes a number of random directions (--slopes 1) with --lift-step slopes, adam any"
+                f"--slopes {self.slopes} does not go with --optimiser {self.optimiser}; spring takes a number of "
+                "random directions (--slopes 1), adam any"
             ) from error
         return optimiser
 

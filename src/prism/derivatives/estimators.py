@@ -198,23 +198,24 @@ class Gram(Counted):
         return frozenset({2, 4} if self.count is None or self.count > 1 else {2})
 
     def law(self, order: int, dimension: int, width: int, key: Key) -> Draw:
-        sampled = self.count is not None and self.count < (dimension if dimension <= width + 1 else width)
         if dimension <= width + 1:
-            plain = Exact()
-            if sampled:
-                plain = Rademacher(self.count) if order == 2 else Coordinates(self.count)
-            return plain.law(order, dimension, width, key)
-        normal = normals(child(key, Purpose.VECTORS), dimension)
+            return self._over_coordinates(order, dimension).law(order, dimension, width, key)
+        normal, count = normals(child(key, Purpose.VECTORS), dimension), min(self.count or width, width)
         if order == 4:
-            chosen = random_subset(key, width, self.count) if sampled else jnp.arange(width)
+            chosen = random_subset(key, width, count) if count < width else jnp.arange(width)
             return QuarticMixture.of(chosen, width, normal)
         mix, weight = jnp.eye(width), 1.0
-        if sampled:
-            mix = jax.random.rademacher(key, (self.count, width), dtype=float)
-            weight = 1.0 / self.count
+        if count < width:
+            mix, weight = jax.random.rademacher(key, (count, width), dtype=float), 1.0 / count
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
         weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
         return Mixture(_with_point_and_rest(mix), normal, weights)
+
+    def _over_coordinates(self, order: int, dimension: int) -> Estimator:
+        """Where there are fewer coordinates than channels."""
+        if self.count is None or (order == 4 and self.count >= dimension):
+            return Exact()
+        return Rademacher(self.count) if order == 2 else Coordinates(self.count)
 
     def direction_count(self, order: int, dimension: int, width: int) -> int:
         there = dimension if dimension <= width + 1 else width
@@ -258,7 +259,7 @@ class QuarticMixture(Mixture):
         correction = 1.0 + (both - 1.0) * jnp.outer(among_chosen, among_chosen)
         combined, weights = fourth_powers(times.at[-1].set(0.0), 2.0 * jnp.outer(times, times) * correction)
         vectors = jnp.eye(width + 2)[jnp.append(chosen, jnp.asarray([width, width + 1]))]
-        return QuarticMixture(combined @ vectors, normal, weights, count + 1)
+        return QuarticMixture(jnp.asarray(combined) @ vectors, normal, weights, count + 1)
 
     def at(self, view: View | None) -> Decomposition:
         """m(m+2)/3 for the m dimensions that there are, where f has the length √(m/n) for the n that were expected."""

@@ -13,8 +13,9 @@ directions that leave its own variables (Carlini, Catalisano and Geramita, J. Al
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -95,10 +96,13 @@ class _Linked:
         chosen, orders = self._fewest(), dict[Direction, int]()
         for axes in self.derivatives:
             others = [v for v in chosen if v not in orders]
-            subsets = itertools.chain(*[itertools.combinations(others, size) for size in range(len(others) + 1)])
-            added = next(some for some in subsets if self.weights([*orders, *some], axes) is not None)
+            added = _needed(others, partial(self._suffice, list(orders), axes))
             orders |= dict.fromkeys(added, len(axes))
         return orders
+
+    def _suffice(self, there: Sequence[Direction], axes: Axes, added: Sequence[Direction]) -> bool:
+        """Whether directions that are there and others give the derivative."""
+        return self.weights([*there, *added], axes) is not None
 
     def weights(self, directions: Sequence[Direction], axes: Axes) -> dict[Direction, float] | None:
         """Of directions that lie within the variables of one derivative that has all of these; None where they do not
@@ -121,12 +125,9 @@ class _Linked:
 
     def _polarised(self) -> tuple[Direction, ...]:
         """What polarisation gives, without directions that are not needed."""
-        kept = list(dict.fromkeys(v for axes in self.derivatives for v in _polarised(axes)))
-        for one in reversed(kept.copy()):
-            rest = [v for v in kept if v != one]
-            if all(self.weights(rest, axes) is not None for axes in self.derivatives):
-                kept = rest
-        return tuple(kept)
+        every = list(dict.fromkeys(v for axes in self.derivatives for v in _polarised(axes)))
+        given = lambda some: all(self.weights(some, axes) is not None for axes in self.derivatives)
+        return tuple(_needed(every, given))
 
     def _extended(self, chosen: tuple[Direction, ...], budget: int) -> tuple[Direction, ...] | None:
         """At most `budget` directions, these among them, that give every derivative."""
@@ -144,6 +145,15 @@ class _Linked:
                     if found is not None:
                         return found
         return None
+
+
+def _needed(directions: Sequence[Direction], suffice: Callable[[Sequence[Direction]], bool]) -> list[Direction]:
+    """The directions without those that are not needed, the last ones tried first."""
+    kept = [] if suffice([]) else list(directions)
+    for one in reversed(kept.copy()):
+        rest = [v for v in kept if v != one]
+        kept = rest if suffice(rest) else kept
+    return kept
 
 
 def _solved(directions: Sequence[Direction], variables: Axes, axes: Axes) -> dict[Direction, float] | None:

@@ -13,7 +13,7 @@ from prism.shapes import Named, Point, Scalar
 
 
 class ClampedBiharmonic(InteractionFamily):
-    """Δ²u + μ₁u + μ₂u³ = f(x; μ) in the unit ball, u = 0 and ∂u/∂n = 0 on its surface.
+    """Δ²u + μ₁u + μ₂u³ = f(x; μ) in the unit ball, u = 0 on its surface and ∂u/∂n = 0.
 
     In two dimensions a clamped plate on a foundation that stiffens.
     """

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from prism.errors import InputError
+from prism.numerics.arguments import real
 from prism.problem.boxes import Box, Faces
 from prism.problem.conditions import Condition, Prescribed
 from prism.problem.constraints import Constraint, HardConstraint
@@ -59,16 +60,21 @@ class SolitonFamily(Family):
         """The problem for one wave, `usual_wave` unless given. Nothing of it is random, and its dimension is fixed."""
         space, chosen = parameters or cls.box, cls.usual_wave if wave is None else tuple(wave)
         if dimension not in (None, cls.space_dimension):
-            raise InputError(f"{cls.__name__} has {cls.space_dimension} space dimensions, not {dimension}")
-        if len(chosen) != len(cls.usual_wave) or not all(0.0 < number < math.inf for number in chosen):
+            raise InputError(f"{cls.__name__} is there with space_dimension={cls.space_dimension}, not {dimension}")
+        if len(chosen) != len(cls.usual_wave) or not all(
+            0.0 < real("a number of the wave", k) < math.inf for k in chosen
+        ):
             raise InputError(
                 f"{chosen} is no wave of {cls.__name__}; give a positive number for each of {cls.wave_names}, such as "
                 f"{cls.usual_wave}"
             )
-        corners = [
-            Named(dict(zip(space.names, ends, strict=True))) for ends in itertools.product(*space.bounds().values())
-        ]
-        return cls(TimeCylinder(cls.holding(chosen, corners), HORIZON), space, chosen)  # pyright: ignore
+        for name, (low, high) in space.bounds().items():
+            if low <= 0.0:
+                raise InputError(f"{name} in [{low:g}, {high:g}] of {cls.__name__}: give an interval above zero")
+        ends = itertools.product(*space.bounds().values())
+        corners = [Named(dict(zip(space.names, corner, strict=True))) for corner in ends]
+        domain = TimeCylinder(cls.holding(chosen, corners), HORIZON)
+        return cls(domain, space, chosen)
 
     @classmethod
     @abc.abstractmethod
@@ -125,4 +131,5 @@ class LineSoliton(SolitonFamily):
         return k * x[0] + l * x[1] - self.frequency(k, l, mu) * x[2]
 
     def rate(self, mu: Named) -> Scalar:
-        return jnp.abs(self.frequency(*self.wave, mu))
+        k, l = self.wave
+        return jnp.abs(self.frequency(k, l, mu))

@@ -96,11 +96,19 @@ class Pairs(eqx.Module):
         samples = (self.points, self.parameters, own, self.keys)
         return map_chunks(one, samples, workspace or self.points.shape[1])
 
-    def vmap(self, function: Callable[[Pair], Result]) -> Result:
-        """The function of every pair at once."""
+    def vmap(self, function: Callable[..., Result], *more: Array) -> Result:
+        """The function of every pair, and of what more there is for each, at once."""
         axes = (0, 0, tuple(None if shared else 0 for shared in self.shared), 0)
-        at = lambda x, mu, draws, key: function(Pair(x, mu, draws, key))
-        return jax.vmap(at, in_axes=axes)(self.points, self.parameters, self.draws, self.keys)
+        at = lambda x, mu, draws, key, *own: function(Pair(x, mu, draws, key), *own)
+        in_axes = (*axes, *[0] * len(more))
+        return jax.vmap(at, in_axes=in_axes)(self.points, self.parameters, self.draws, self.keys, *more)
+
+    def repeated(self, count: int) -> "Pairs":
+        """Every pair so many times, one after the other."""
+        again = lambda leaf: jnp.repeat(leaf, count, axis=0)
+        draws = zip(self.draws, self.shared, strict=True)
+        drawn = tuple(draw if shared else jax.tree.map(again, draw) for draw, shared in draws)
+        return Pairs(again(self.points), again(self.parameters), drawn, again(self.keys), self.shared)
 
     def first(self) -> Pair:
         """The first of them, for what depends on shapes alone."""

@@ -31,9 +31,9 @@ def judging_estimator(model: Model, family: Family) -> Estimator:
     return Gram() if norms_alone and takes_gram(family) else suited_estimator(family)
 
 
-def is_second_order(family: Family) -> bool:
-    """Whether all terms take the directions of the isotropic tensor of order 2, as Δu, |∇u|² and Tr(σσᵀD²u) do."""
-    return all(term.isotropic_order == 2 for term in family.terms.values())
+def is_isotropic(family: Family) -> bool:
+    """Whether all terms take the directions of an isotropic tensor, as Δu, |∇u|², Tr(σσᵀD²u) and Δ²u do."""
+    return all(term.isotropic_order is not None for term in family.terms.values())
 
 
 def takes_gram(family: Family) -> bool:

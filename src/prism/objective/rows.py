@@ -105,15 +105,21 @@ class Objective(eqx.Module):
         miss = target.of(u, probe) - target.value
         return condition.weight**0.5 * miss / self.condition_scale
 
-    def slope(self, model: Model, pair: Pair, v: Point) -> Scalar:
-        """v·∇ₓr / slope_scale at one pair."""
-        at = lambda x: residual(model, self.family, pair.draws, x, pair.mu)
-        return jax.jvp(at, (pair.x,), (v,))[1] / self.slope_scale
+    def slope(self, model: Model, pair: Pair, v: Point, probe: Sequence[Lifted] = ()) -> Scalar:
+        """v·∇ₓr / slope_scale at one pair; `probe` is added to what leaves the lift, and to its derivative along v."""
+        at = lambda x, *added: residual(model, self.family, pair.draws, x, pair.mu, *added)
+        return jax.jvp(at, (pair.x, *probe[:1]), (v, *probe[1:]))[1] / self.slope_scale
 
-    def equation_and_slopes(self, model: Model, pair: Pair) -> tuple[Scalar, Point]:
-        """r / scale at one pair, and its whole gradient in x (in the same units)."""
-        at = lambda x: residual(model, self.family, pair.draws, x, pair.mu) / self.scale
-        return jax.value_and_grad(at)(pair.x)
+    def equation_and_slopes(self, model: Model, pair: Pair) -> tuple[Scalar, Float[Array, "k"]]:
+        """r / scale at one pair, and from the same jets ∇ₓr / slope_scale, or v·∇ₓr / slope_scale along each direction,
+        divided by the root of their number."""
+        at = lambda x: residual(model, self.family, pair.draws, x, pair.mu)
+        if self.slopes is None or self.slopes.directions is None:
+            r, slopes = jax.value_and_grad(at)(pair.x)
+            return r / self.scale, slopes / self.slope_scale
+        along = lambda v: jax.jvp(at, (pair.x,), (v,))
+        r, slopes = jax.vmap(along, out_axes=(None, 0))(self.slope_directions(pair))
+        return r / self.scale, slopes / (self.slope_scale * self.slopes.directions**0.5)
 
     def slope_directions(self, pair: Pair) -> Float[Array, "k coordinates"]:
         """Normal vectors v, one per direction that `slopes` asks for: E (v·∇ₓr)² = |∇ₓr|²."""
@@ -126,21 +132,14 @@ class Objective(eqx.Module):
 
     def rows(self, model: Model, batch: Batch) -> Rows:
         """Every row of the batch."""
+        if self.slopes is None:
+            equation, slopes = self.equations(model, batch, batch.draws), None
+        else:
+            equation, slopes = batch.pairs().map(jax.checkpoint(lambda pair: self.equation_and_slopes(model, pair)))
         second = None if batch.second_draws is None else self.equations(model, batch, batch.second_draws)
         conditions = zip(self.family.conditions.values(), batch.targets, strict=True)
-        return Rows(
-            self.equations(model, batch, batch.draws),
-            second,
-            tuple(jax.vmap(lambda t, c=c: self.condition(model, c, t))(targets) for c, targets in conditions),
-            None if self.slopes is None else batch.pairs().map(jax.checkpoint(lambda p: self._slope_rows(model, p))),
-        )
-
-    def _slope_rows(self, model: Model, pair: Pair) -> Float[Array, "k"]:
-        """∇ₓr / slope_scale, or v·∇ₓr / slope_scale along each direction, divided by the root of their number."""
-        if self.slopes is None or self.slopes.directions is None:
-            return self.scale / self.slope_scale * self.equation_and_slopes(model, pair)[1]
-        along = jax.vmap(lambda v: self.slope(model, pair, v))(self.slope_directions(pair))
-        return along / self.slopes.directions**0.5
+        misses = [jax.vmap(lambda t, c=c: self.condition(model, c, t))(targets) for c, targets in conditions]
+        return Rows(equation, second, tuple(misses), slopes)
 
     def loss(self, model: Model, batch: Batch) -> Scalar:
         """The loss of the batch."""

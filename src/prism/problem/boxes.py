@@ -1,5 +1,8 @@
 """Boxes with sides of their own, and the faces of a box, where boundary values are given."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,11 +17,16 @@ from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
 
 
+def _ends(given: Any) -> tuple[float, ...]:
+    check_kind("the ends of a Box", given, Sequence, "one number per coordinate, such as (-8.0, -4.0)")
+    return tuple(real("an end of a Box", end) for end in given)
+
+
 class Box(Domain):
     """[low_1, high_1] × ... × [low_d, high_d], uniform: `Box((-8.0, -4.0), (8.0, 4.0))`."""
 
-    lows: tuple[float, ...] = field(static=True)
-    highs: tuple[float, ...] = field(static=True)
+    lows: tuple[float, ...] = field(static=True, converter=_ends)
+    highs: tuple[float, ...] = field(static=True, converter=_ends)
 
     def __check_init__(self):
         if len(self.lows) != len(self.highs) or not self.lows:
@@ -26,8 +34,7 @@ class Box(Domain):
                 f"a Box of {len(self.lows)} lower and {len(self.highs)} upper ends; give one of each per coordinate, "
                 "such as Box((-8.0, -4.0), (8.0, 4.0))"
             )
-        for ends in zip(self.lows, self.highs, strict=True):
-            low, high = (real("an end of a Box", end) for end in ends)
+        for low, high in zip(self.lows, self.highs, strict=True):
             check_positive(f"the width of a Box along [{low:g}, {high:g}]", high - low)
 
     @classmethod
@@ -119,6 +126,17 @@ class Faces(Domain):
     def bounds(self) -> tuple[float, float]:
         return self.whole.bounds
 
+    def interval(self, index: int) -> tuple[float, float]:
+        return self.whole.interval(index)
+
+    @property
+    def spread(self) -> float:
+        return self.whole.spread
+
+    @property
+    def norm_spread(self) -> float:
+        return self.whole.norm_spread
+
     @property
     def region(self) -> Region:
         return self.whole.region
@@ -133,6 +151,11 @@ class Faces(Domain):
 
     def training_point(self, key: Key, diffusivity: Scalar) -> Point:
         return self.sample(key)
+
+    def clipped(self, point: Point) -> Point:
+        low, high = self.whole.interval(self.axis)
+        nearer = point[self.axis] > (low + high) / 2
+        return self._moved(self.whole.clipped(point), nearer if self.upper is None else jnp.asarray(self.upper))
 
     def _moved(self, point: Point, upper: Bool[Array, ""]) -> Point:
         low, high = self.whole.interval(self.axis)

@@ -9,7 +9,7 @@ r in units in which it starts at one, u − g in units of its largest miss.
 import abc
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -47,8 +47,12 @@ class Target(eqx.Module):
 class Condition(eqx.Module):
     """Values that u should take: `points` of them per step, with `weight` in the loss."""
 
-    points: eqx.AbstractVar[int]
-    weight: eqx.AbstractVar[float]
+    if TYPE_CHECKING:  # fields would come first among those that a type checker sees in a subclass
+        points: ClassVar[int]
+        weight: ClassVar[float]
+    else:
+        points: eqx.AbstractVar[int]
+        weight: eqx.AbstractVar[float]
 
     @abc.abstractmethod
     def draw(self, parameters: ParameterSpace, key: Key) -> Target:

@@ -5,7 +5,7 @@ Both are interfaces at one point. A domain has a law of its own, and is drawn by
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -31,7 +31,10 @@ CONSTANT = 1e-4
 class Domain(eqx.Module):
     """A set of points in `dimension` space dimensions, with a law to draw from it."""
 
-    dimension: eqx.AbstractVar[int]
+    if TYPE_CHECKING:
+        dimension: ClassVar[int]  # a field would come first among those that a type checker sees in a subclass
+    else:
+        dimension: eqx.AbstractVar[int]
 
     @property
     def description(self) -> str:

@@ -61,7 +61,7 @@ class Region:
 
 def _within(values, between: Interval | Sides):
     """Whether each value lies between these, up to rounding."""
-    low, high = np.asarray(between, dtype=float)
+    low, high = (end if end.ndim == 0 else end[None] for end in np.asarray(between, dtype=float))
     slack = TOLERANCE * np.maximum(abs(low), abs(high))
     return (values >= low - slack) & (values <= high + slack)
 

@@ -17,7 +17,7 @@ from prism.numerics.arguments import check_kind, check_positive, check_whole
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
     NATURAL_EXACT_UP_TO,
-    is_second_order,
+    is_isotropic,
     needs_wide_lift,
     suited_estimator,
 )
@@ -86,7 +86,7 @@ class Settings:
     ) -> "Settings":
         """What is given, and for the rest what suits the family."""
         check_declarations(family)
-        optimiser = default_optimiser(family, slopes) if optimiser is None else optimiser
+        optimiser = default_optimiser(family) if optimiser is None else optimiser
         check_kind("optimiser", optimiser, Optimiser, "an optimiser, such as prism.Adam()")
         return Settings(
             suited_estimator(family, optimiser.natural) if estimator is None else estimator,
@@ -105,13 +105,13 @@ class Settings:
         return replace(self, sampling=self.sampling.with_points(count))
 
 
-def default_optimiser(family: Family, slopes: Slopes | None = None) -> Spring:
+def default_optimiser(family: Family) -> Spring:
     """The natural gradient. It moves the lift by the residual's slopes where an elliptic equation alone decides u:
-    order-2 operators under a hard constraint in closed form. Elsewhere (time, soft conditions, constraints of the
-    user's own) slopes say less about u, and the lift goes into the kernel; without slopes in the loss, that is."""
+    isotropic operators under a hard constraint in closed form. Elsewhere (time, soft conditions, constraints of the
+    user's own) slopes say less about u, and the lift goes into the kernel."""
     constraint = family.constraint()
     decided = constraint.radial and constraint.binding and not family.conditions
-    by_slopes = (decided and is_second_order(family)) or slopes is not None
+    by_slopes = decided and is_isotropic(family)
     return Spring() if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 

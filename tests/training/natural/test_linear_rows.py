@@ -152,7 +152,6 @@ def test_the_values_are_the_rows_of_the_objective(estimator):
     "estimator", mostly_slow({str(one): one for one in ESTIMATORS}, "Gram()", "Coordinates(count=3)")
 )
 def test_the_factored_jacobian_with_conditions_and_slopes_equals_the_plain_one(estimator):
-    """Slopes are rows of the weights behind the lift alone."""
     compare_with_plain(objective_of(CONDITIONED, estimator, slopes=Slopes(2)), network(BALL, SHALLOW))
 
 
@@ -199,6 +198,18 @@ def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed, 
     compare_with_plain(objective_of(family, estimator, crossed), network(family.domain, architecture))
 
 
+SLOPES = ("in time, Exact", "in time, radial, Gram", "sum, crossed, Gram", "σ that varies, Gram", "fluxes, sum")
+"""Directions that are the same everywhere, that move with the point, and that are the parameter's."""
+
+
+@pytest.mark.parametrize(
+    ("family", "estimator", "crossed", "architecture"),
+    mostly_slow({name: CASES[name] for name in SLOPES}, "in time, radial, Gram"),
+)
+def test_slopes_are_rows_of_all_weights(family, estimator, crossed, architecture):
+    compare_with_plain(objective_of(family, estimator, crossed, Slopes(2)), network(family.domain, architecture))
+
+
 @pytest.mark.parametrize("modulation", [CONCAT, NONE], ids=["concat", "none"])
 def test_a_network_with_one_head_or_none_is_factored_too(modulation):
     objective = objective_of(Terms(BALL, {"lap": LAPLACIAN}), Coordinates(2))
@@ -213,9 +224,6 @@ def both_jacobians(objective: Objective, model: Model, batch: Batch):
     put = lambda changed: replace(changed, followers=whole.followers).put(model)
     values, back, loss = jax.vjp(lambda changed: stacked(objective, put(changed), batch), weights, has_aux=True)
     (plain,) = jax.vmap(back)(jnp.eye(values.size))
-    below = 0 if objective.slopes is None else found.pair_count * (objective.slopes.directions or 0)
-    with_lift = (jnp.arange(values.size) < values.size - below)[:, None, None]
-    plain = eqx.tree_at(lambda rows: rows.lift, plain, jnp.where(with_lift, plain.lift, 0.0))
     flat = jax.vmap(lambda row: ravel_pytree(row)[0])(plain)
     behind = jax.vmap(lambda row: ravel_pytree(row.without_lift())[0])(plain)
     coefficients = jnp.arange(1.0, 1.0 + values.size)
@@ -256,6 +264,7 @@ def test_slopes_and_responses_are_the_gradients_at_a_pair(estimator, lift):
         biased = lambda bias: equations(eqx.tree_at(lambda m: m.lift.bias, model, bias), batch.points)
         found = linear_rows(objective, model, batch)
         _, also = batch.pairs().map(lambda pair: objective.equation_and_slopes(model, pair))
+        also = objective.slope_scale / objective.scale * also
         expected = jnp.stack([by_points[n, n] for n in range(len(batch.points))])
         return (found.slopes, expected), (also, expected), (found.responses, jax.jacrev(biased)(model.lift.bias))
 
@@ -272,8 +281,9 @@ def test_slopes_along_random_directions_have_the_mean_of_the_whole():
     def squares(objective, model, batch, keys):
         """Of every pair under every row of keys, and the whole gradient's."""
         own = lambda keys: objective.rows(model, eqx.tree_at(lambda b: b.keys, batch, keys)).slopes
-        whole = batch.pairs().map(lambda pair: objective.equation_and_slopes(model, pair))[1]
-        return jnp.sum(jax.lax.map(own, keys) ** 2, axis=2), jnp.sum((0.6 * whole) ** 2, axis=1)
+        entire = replace(objective, slopes=Slopes())
+        whole = batch.pairs().map(lambda pair: entire.equation_and_slopes(model, pair))[1]
+        return jnp.sum(jax.lax.map(own, keys) ** 2, axis=2), jnp.sum(whole**2, axis=1)
 
     keys = items(KEY, 4 * 1_000).reshape(1_000, 4)
     found, expected = (np.asarray(part) for part in squares(objective, model, batch, keys))

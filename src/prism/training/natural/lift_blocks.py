@@ -1,7 +1,8 @@
 """The lift's block of the Jacobian, from the gradients by what leaves the lift and the directions of every frame."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -15,6 +16,7 @@ from prism.objective.batches import Pair, Pairs
 from prism.objective.residuals import place_of
 from prism.problem.family import Family
 from prism.problem.terms import frames
+from prism.shapes import Point
 from prism.training.natural.factored import Block, OwnBlock, SharedBlock, SparseBlock
 
 DirectionsAt = Callable[[Pair], Directions]
@@ -39,6 +41,29 @@ def lift_blocks(pairs: Pairs, gradients: Lifted, family: Family, model: Model) -
         else:
             blocks.append(_own_block(pairs, at, gradient, coordinates))
     return [OwnBlock(pairs.points[:, None], on_points[:, None]), *blocks]
+
+
+def slope_blocks(
+    pairs: Pairs, vectors: Float[Array, "N coordinates"], gradients: Sequence[Lifted], family: Family, model: Model
+) -> list[Block]:
+    """The rows ∂(v·∇ₓr)/∂W, from the gradients by what leaves the lift and by its derivative along v:  v ⊗ (gradient by
+    that of x W), and directions that move with the point as far as they do along v."""
+    by_value, by_change = gradients
+    linear, coordinates = model.lift.linear, pairs.points.shape[1]
+    blocks = lift_blocks(pairs, by_value, family, model)
+    if linear == 0:
+        return blocks
+    blocks.append(OwnBlock(vectors[:, None], by_change.value[:, None, :linear]))
+    for number, (frame, by_frame) in enumerate(zip(frames(family), by_change.frames, strict=True)):
+        if frame.is_fixed and not isinstance(pairs.draws[number], Mixture):
+            continue
+
+        def change(pair: Pair, v: Point, n: int = number, f: Frame = frame) -> Float[Array, "a coordinates"]:
+            moved = lambda x: _directions(family, f, n, eqx.tree_at(lambda p: p.x, pair, x), model).dense(coordinates)
+            return jax.jvp(moved, (pair.x,), (v,))[1]
+
+        blocks.append(OwnBlock(pairs.vmap(change, vectors), by_frame.lower[0][..., :linear]))
+    return blocks
 
 
 def _directions(family: Family, frame: Frame, number: int, pair: Pair, model: Model) -> Directions:

@@ -17,7 +17,7 @@ from prism.problem.terms import decompositions
 from prism.shapes import Point, Scalar
 from prism.training.natural.factored import OwnBlock
 from prism.training.natural.jacobian import Jacobian, head_blocks, head_probes, plain_arrays, probed
-from prism.training.natural.lift_blocks import lift_blocks
+from prism.training.natural.lift_blocks import lift_blocks, slope_blocks
 
 
 class LinearRows(eqx.Module):
@@ -56,14 +56,16 @@ class LinearRows(eqx.Module):
         return LinearRows(both, self.jacobian.above(jacobian), self.responses, self.slopes, self.by_lifted)
 
 
-def linear_rows(objective: Objective, model: Model, batch: Batch, by_points: bool = True) -> LinearRows:
-    """Every row of the batch with its derivatives, those by its own point where asked for, in chunks so that memory is
-    bounded."""
+def linear_rows(
+    objective: Objective, model: Model, batch: Batch, by_points: bool = True, slopes_by_lift: bool = True
+) -> LinearRows:
+    """Every row of the batch with its derivatives, in chunks so that memory is bounded. Where asked for, those of pairs
+    by their own point, and those of slopes by the lift's matrix."""
     pairs = batch.pairs()
     rows = _equation_rows(objective, model, pairs, by_points)
     for condition, targets in zip(objective.family.conditions.values(), batch.targets, strict=True):
         rows = rows.above(*_condition_rows(objective, model, condition, targets, rows.pair_count))
-    return rows if objective.slopes is None else rows.above(*_slope_rows(objective, model, pairs))
+    return rows if objective.slopes is None else rows.above(*_slope_rows(objective, model, pairs, slopes_by_lift))
 
 
 def _equation_rows(objective: Objective, model: Model, pairs: Pairs, by_points: bool) -> LinearRows:
@@ -109,25 +111,31 @@ def _condition_rows(
     return values, Jacobian(plain, head_blocks(model, targets.mu, head_rows), [block] if linear else [])
 
 
-def _slope_rows(objective: Objective, model: Model, pairs: Pairs) -> tuple[Float[Array, "_"], Jacobian]:
-    """v·∇ₓr along every direction of every pair, by the weights behind the lift alone."""
-    arrays = plain_arrays(model)
+def _slope_rows(objective: Objective, model: Model, pairs: Pairs, by_lift: bool) -> tuple[Float[Array, "_"], Jacobian]:
+    """v·∇ₓr along every direction of every pair: the lift is seen where the point is and along v."""
+    arrays, heads = plain_arrays(model), head_probes(model)
+    shapes = jax.eval_shape(lambda: _lifted(objective, model, pairs.first()))
+    nothing = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
+    probe = (heads, [nothing, nothing] if by_lift else [])
 
-    def one(pair: Pair) -> tuple[Array, Array, list[Array]]:
+    def one(pair: Pair) -> tuple[Array, Array, list[Array], list[Lifted], Array]:
         directions = objective.slope_directions(pair)
+        root = directions.shape[0] ** -0.5
 
-        def along(v: Point) -> tuple[Scalar, Array, list[Array]]:
-            value = lambda weights, added: objective.slope(probed(model, weights, added), pair, v)
-            slope, (row, head_row) = jax.value_and_grad(value, argnums=(0, 1))(arrays, head_probes(model))
-            return slope, ravel_pytree(row)[0], head_row
+        def along(v: Point) -> tuple[Scalar, Array, list[Array], list[Lifted]]:
+            def value(weights: Model, added: tuple[list[Array], list[Lifted]]) -> Scalar:
+                return root * objective.slope(probed(model, weights, added[0]), pair, v, added[1])
 
-        found = jax.vmap(along)(directions)
-        return jax.tree.map(lambda leaf: leaf / directions.shape[0] ** 0.5, found)
+            slope, (row, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1))(arrays, probe)
+            return slope, ravel_pytree(row)[0], head_row, lifted
+
+        return *jax.vmap(along)(directions), directions
 
     flat = lambda leaf: leaf.reshape(-1, *leaf.shape[2:])
-    values, plain, head_rows = jax.tree.map(flat, pairs.map(one, model.lift.workspace))
-    parameters = jnp.repeat(pairs.parameters, values.shape[0] // len(pairs), axis=0)
-    return values, Jacobian(plain, head_blocks(model, parameters, head_rows), [])
+    values, plain, head_rows, lifted, vectors = jax.tree.map(flat, pairs.map(one, model.lift.workspace))
+    repeated = pairs.repeated(values.shape[0] // len(pairs))
+    blocks = slope_blocks(repeated, vectors, lifted, objective.family, model) if by_lift else []
+    return values, Jacobian(plain, head_blocks(model, repeated.parameters, head_rows), blocks)
 
 
 def _lifted(objective: Objective, model: Model, pair: Pair) -> Lifted:

@@ -101,16 +101,9 @@ class Spring(Optimiser[SpringState]):
         return 1
 
     def check(self, slopes: Slopes | None) -> None:
-        if slopes is None:
-            return
-        if slopes.directions is None:
+        if slopes is not None and slopes.directions is None:
             raise InputError(
                 "Spring takes ∇ₓr into its loss along random directions, not whole; give slopes=Slopes(1), or use Adam"
-            )
-        if self.lift_in_kernel:
-            raise InputError(
-                "slopes in Spring's loss move the weights behind the lift alone; leave out slopes, or give "
-                "Spring(lift_in_kernel=False)"
             )
 
     def init(self, model: Model) -> SpringState:
@@ -135,7 +128,7 @@ class Spring(Optimiser[SpringState]):
     def step(
         self, objective: Objective, model: Model, state: SpringState, batch: Batch, decay: Scalar
     ) -> tuple[Model, SpringState, StepInfo]:
-        rows = linear_rows(objective, model, batch, by_points=self.lift_by_slopes)
+        rows = linear_rows(objective, model, batch, self.lift_by_slopes, self.lift_in_kernel)
         state = self._reviewed(state, batch, rows)
         target = rows.values
         if batch.second_draws is not None:
