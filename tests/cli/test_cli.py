@@ -284,7 +284,7 @@ BAD_INPUT = {
     "slopes along nothing": (solve("--slopes", 0), "--slopes 0: slopes along 0 directions are none"),
     "scaled without two bodies": (
         ("solve", "convection", *TINY, "--steps", 3, "--scaled"),
-        "--scaled is a variant of the two-body families; convection has none, leave it out",
+        "--scaled is a variant of the families in the ball; convection has none, leave it out",
     ),
     "convection in one dimension": (("solve", "convection", "--dim", 1), "Convection needs 2 space dimensions"),
     "unknown activation": (solve("--activation", "relu"), "unknown activation 'relu'; choose tanh, sin"),

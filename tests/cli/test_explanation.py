@@ -11,7 +11,7 @@ from prism.cli.names import FAMILIES, own_dimension
 from prism.cli.parser import build_parser
 from prism.problem.boxes import Box, Faces
 
-TWO_BODY = ("poisson", "allen-cahn", "sine-gordon", "sine-gordon-beta")
+IN_BALL = ("poisson", "allen-cahn", "sine-gordon", "sine-gordon-beta", "biharmonic")
 every_family = pytest.mark.parametrize("name", FAMILIES)
 
 
@@ -29,7 +29,7 @@ def test_every_family_is_explained(name):
     assert explained["built_in_conditions"]
     assert explained["exact_solution"] or explained["reference"]
     of_waves = {"--wave"} if own_dimension(name) else set()
-    assert set(explained["variants"]) == ({"--scaled", "--pairs"} if name in TWO_BODY else of_waves)
+    assert set(explained["variants"]) == ({"--scaled", "--pairs"} if name in IN_BALL else of_waves)
 
 
 @every_family

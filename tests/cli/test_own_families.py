@@ -179,7 +179,7 @@ MISTAKES = {
     "a file that is no Python": ("words.py:Heat", "words.py raised SyntaxError in line 1"),
     "a function that fails": ("makers.py:failing", "raised KeyError in line 3"),
     "a function of something else": ("makers.py:seven", "makes int, which is no prism.Family"),
-    "another dimension": ("my.py:three", "has 3 dimensions; leave --dim 2 out"),
+    "another dimension": ("my.py:three", "--dim 2: my.py:three has 3 space dimensions; leave --dim out"),
 }
 
 

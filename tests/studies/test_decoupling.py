@@ -5,7 +5,7 @@ from studies.bench import bench
 from studies.measurements import MEASUREMENTS
 
 from prism import FILM, NONE, Architecture, Dense
-from prism.studies import decoupling
+from prism.studies import decoupling, steppers
 
 
 def measured(name: str, seconds: list[float]) -> dict:
@@ -39,10 +39,10 @@ def test_the_study_runs(monkeypatch, tmp_path, capsys):
     """Two modulations of a tiny network."""
     monkeypatch.setattr(decoupling, "DIMENSIONS", (20,))
     monkeypatch.setattr(decoupling, "MODULATIONS", {"film": FILM, "none": NONE})
-    monkeypatch.setattr(decoupling, "ROUND_SECONDS", 1e-3)
+    monkeypatch.setattr(steppers, "ROUND_SECONDS", 1e-3)
     monkeypatch.setattr(
         decoupling, "Architecture", lambda lift, **changes: Architecture(Dense(4), 4, 2, 4, 1, **changes)
     )
     film, plain = bench("decoupling", tmp_path, capsys)
-    assert len(film["seconds per step in each round"]) == decoupling.ROUNDS
+    assert len(film["seconds per step in each round"]) == steppers.ROUNDS
     assert film["FLOP per step"] > plain["FLOP per step"]

@@ -4,10 +4,8 @@ Adam, 100 points with one μ each, 16 random coordinates, the paper's sizes; no 
 modulations in turn, so that a load of the machine meets all of them, and ratios are taken within a round.
 """
 
-import time
 from collections.abc import Mapping
 
-import jax
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -15,16 +13,13 @@ from prism.derivatives.estimators import Coordinates
 from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
-from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, offsets, panels, styles
+from prism.studies.steppers import ROUND_SECONDS, ROUNDS, Stepper, ratio_quartiles, timed
 from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, problem
-from prism.training.memory import compiled_bytes
 from prism.training.optimisers import Adam
-from prism.training.program import Program
 
 DIMENSIONS, FULL_DIMENSIONS = (100, 1_000, 10_000), (100, 1_000, 10_000, 100_000)
-ROUNDS, ROUND_SECONDS = 11, 0.5
 SECONDS_BESIDE = 25.0
 """Of a dimension, besides its rounds: compilation."""
 WITHOUT = "none"
@@ -32,22 +27,11 @@ WITHOUT = "none"
 RATIOS = ("time ratio", "FLOP ratio", "memory ratio")
 
 
-class Stepper:
-    """Training steps of one modulation, compiled."""
-
-    def __init__(self, modulation: str, dimension: int):
-        family = problem(dimension)
-        architecture = Architecture(Dense(128), modulation=MODULATIONS[modulation])
-        settings = Settings.choose(family, estimator=Coordinates(16), optimiser=Adam(), architecture=architecture)
-        self.state = first_state(family, settings)
-        self.program = Program.trace(self.state, settings.optimiser)
-
-    def seconds_per_step(self, steps: int) -> float:
-        """Measured over so many steps, which it takes."""
-        begun = time.perf_counter()
-        self.state, loss = self.program(self.state, steps, 1e6)
-        jax.block_until_ready(loss)
-        return (time.perf_counter() - begun) / steps
+def stepper(modulation: str, dimension: int) -> Stepper:
+    """Of one modulation."""
+    family, architecture = problem(dimension), Architecture(Dense(128), modulation=MODULATIONS[modulation])
+    settings = Settings.choose(family, estimator=Coordinates(16), optimiser=Adam(), architecture=architecture)
+    return Stepper(family, settings)
 
 
 def plan(full: bool) -> list[float]:
@@ -60,27 +44,19 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
     measurements: list[Measurement] = []
     for dimension in FULL_DIMENSIONS if full else DIMENSIONS:
         tell(f"{dimension:,} dimensions")
-        steppers = {name: Stepper(name, dimension) for name in MODULATIONS}
-        for stepper in steppers.values():
-            stepper.seconds_per_step(2)
-        steps = max(1, round(ROUND_SECONDS / steppers[WITHOUT].seconds_per_step(2)))
-        rounds = [{name: one.seconds_per_step(steps) for name, one in steppers.items()} for _ in range(ROUNDS)]
+        steppers = {name: stepper(name, dimension) for name in (WITHOUT, *MODULATIONS)}
+        rounds = timed(steppers)
         measurements += [
             {
                 "d": dimension,
                 "modulation": name,
-                "seconds per step in each round": [times[name] for times in rounds],
-                "FLOP per step": _flop(stepper.program),
-                "compiled bytes": compiled_bytes(stepper.program.compile()),
+                "seconds per step in each round": rounds[name],
+                "FLOP per step": steppers[name].flop,
+                "compiled bytes": steppers[name].bytes,
             }
-            for name, stepper in steppers.items()
+            for name in MODULATIONS
         ]
     return measurements
-
-
-def _flop(program: Program) -> float:
-    """Of one step: the compiler counts the body of the loop once."""
-    return float((program.compile().cost_analysis() or {}).get("flops", float("nan")))
 
 
 def summary(measurements: Measurements) -> list[TableRow]:
@@ -90,8 +66,8 @@ def summary(measurements: Measurements) -> list[TableRow]:
 
 
 def _compared(one: Mapping, plain: Mapping) -> TableRow:
-    seconds, reference = (np.asarray(m["seconds per step in each round"]) for m in (one, plain))
-    lower, median, upper = np.quantile(seconds / reference, (0.25, 0.5, 0.75)).tolist()
+    seconds, reference = (m["seconds per step in each round"] for m in (one, plain))
+    lower, median, upper = ratio_quartiles(seconds, reference)
     return {
         "d": one["d"],
         "modulation": one["modulation"],

@@ -217,9 +217,8 @@ def test_the_loss_of_a_step_is_the_objectives(independent):
     [
         (Spring(), Slopes(), r"not whole; give slopes=Slopes\(1\), or use Adam"),
         (IN_KERNEL, Slopes(), r"not whole; give slopes=Slopes\(1\), or use Adam"),
-        (IN_KERNEL, Slopes(1), r"leave out slopes, or give Spring\(lift_in_kernel=False\)"),
     ],
-    ids=["whole", "whole, kernel", "kernel"],
+    ids=["whole", "whole, kernel"],
 )
 def test_slopes_that_it_cannot_use_are_refused_by_name(spring, slopes, message):
     with pytest.raises(InputError, match=message):
