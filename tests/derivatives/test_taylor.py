@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism.derivatives import taylor
-from prism.derivatives.taylor import Jet, Sin, collapse, constant_jet, linear_jet, point_jet, polynomial_jet
+from prism.derivatives.taylor import Jet, Sin, collapse, linear_jet, point_jet
 from prism.networks.modulation import Modulation
 
 ORDER = 6
@@ -126,8 +126,8 @@ def test_sums_and_products(collapsed):
     order = 4
     zeros = tuple(jnp.zeros(DIRECTIONS) for _ in range(order - collapsed))
     like = Jet(jnp.zeros(()), zeros, jnp.zeros(()) if collapsed else None, WEIGHTS)
-    f = polynomial_jet(jnp.asarray(1.0), (2 * ones, 0 * ones, -ones), like)
-    g = polynomial_jet(a, (b, c), like)
+    f = like.polynomial(jnp.asarray(1.0), (2 * ones, 0 * ones, -ones))
+    g = like.polynomial(a, (b, c))
     total = (f + g) * (f + g)
     rows = np.stack([np.full(DIRECTIONS, 1 + a), 2 + b, c, -np.ones(DIRECTIONS)], axis=1)
     expected = np.stack([np.polynomial.polynomial.polymul(row, row) for row in rows], axis=1)
@@ -153,7 +153,7 @@ def test_later_coefficients_of_fewer_directions_are_the_same(collapsed):
     for k, coefficient in enumerate(found.lower, start=1):
         close(coefficient, expected[k][: counts[k - 1]])
     close(found.collapsed(order), weights @ expected[order][: counts[-1]])
-    for ours, like in ((found + found, 2.0), (polynomial_jet(jnp.asarray(2.0), (), jet) * found, 2.0)):
+    for ours, like in ((found + found, 2.0), (jet.polynomial(jnp.asarray(2.0), ()) * found, 2.0)):
         jax.tree.map(close, ours.lower, tuple(like * coefficient for coefficient in found.lower))
 
 
@@ -197,7 +197,7 @@ def same(first: Jet, second: Jet) -> None:
 @given(SHAPES)
 def test_jets_form_a_commutative_ring(shape):
     a, b, c = (jet for jet, _ in jets_of(shape))
-    zero, one = (constant_jet(jnp.asarray(v), a.order, a.top is not None, a.weights) for v in (0.0, 1.0))
+    zero, one = (a.polynomial(jnp.asarray(v), ()) for v in (0.0, 1.0))
     minus = a.map_linear(lambda value: -value)
     same(a + b, b + a)
     same((a + b) + c, a + (b + c))
@@ -234,7 +234,7 @@ def test_linear_maps_of_jets_of_any_shape(shape, collapsed):
     linear = lambda value: 2.0 * value
     jax.tree.map(close, (f + g).map_linear(linear), f.map_linear(linear) + g.map_linear(linear))
     jax.tree.map(close, (f + g).value, f.value + g.value)
-    constant = constant_jet(f.value, 3, collapsed, WEIGHTS)
+    constant = linear_jet(f.value, jnp.zeros((DIRECTIONS, *shape)), 3, collapsed, WEIGHTS)
     jax.tree.map(close, f + constant, f.shift(f.value))
     assert point_jet(f.value).order == 0
 

@@ -11,14 +11,12 @@ from helpers import KEY, SITES, SOLITON_FAMILIES, close, name_of, network_formul
 from helpers import term_values as terms_by_jets
 
 from prism import Dense, Exact, Family, Gaussian, InputError, Time, Uniform
-from prism.derivatives.frames import Frame
 from prism.families import KP, GKdV, KdV2D
 from prism.objective.residuals import solution_value
 from prism.problem.checks.exact import check_exact
 from prism.problem.checks.family import check_family
 from prism.problem.checks.values import Pairs
 from prism.problem.family import Derivatives
-from prism.problem.terms import frames
 
 KINDS = [type(family) for family in SOLITON_FAMILIES]
 every_family = pytest.mark.parametrize("family", SOLITON_FAMILIES, ids=name_of)
@@ -93,21 +91,6 @@ def test_every_term_is_that_of_nested_autodiff(family, lift):
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         close(found[name], values, 1e-9, name)
-
-
-@every_family
-def test_a_jet_without_what_no_term_reads_gives_the_same(family, monkeypatch):
-    """Ragged against full: every direction to the highest order."""
-    model = small_model(family.domain, parameters=family.parameters, lift=Dense(3))
-    x, mu = samples(family.domain, 1)[0], samples(family.parameters, 1)[0]
-    terms = lambda: eqx.filter_jit(lambda: terms_by_jets(model, family, Exact(), x, mu, KEY))()
-    ragged = terms()
-    (frame,) = frames(family)
-    monkeypatch.setattr(type(frame), "shortened", Frame.shortened)
-    monkeypatch.setattr(type(frame), "collapsed", False)
-    whole = terms()
-    for name, value in whole.items():
-        close(ragged[name], value, 1e-12, name)
 
 
 @every_family

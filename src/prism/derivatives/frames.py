@@ -5,12 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
 
 from prism.derivatives.directions import Decomposition, Draw, Sparse
 from prism.derivatives.estimators import Estimator
+from prism.derivatives.expansion import Expansion
 from prism.derivatives.moments import Axes, Moments, fewest_directions
 from prism.derivatives.operators import Operator, Place
-from prism.derivatives.taylor import Jet, collapse, first_of
+from prism.derivatives.partials import PartialJet, divisors
+from prism.derivatives.taylor import Jet, collapse, first_of, linear_jet
 from prism.shapes import Key, Scalar, Vector
 
 
@@ -52,12 +56,21 @@ class Frame:
         """Directions and weights at a place."""
         return self.leader.decompose(draw, place)
 
-    def shortened(self, jet: Jet) -> Jet:
-        """The jet without coefficients that no operator reads."""
-        return jet
+    def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> Expansion:
+        """That of a function with these coefficients along the directions, or of a linear one, whose first ones alone
+        are given."""
+        if top is None and len(lower) == 1:
+            return linear_jet(value, lower[0], self.order, self.collapsed, weights)
+        return Jet(value, tuple(lower), top, weights)
 
-    def read(self, u: Jet) -> dict[str, Scalar]:
+    def constant(self, value: Scalar, decomposition: Decomposition) -> Expansion:
+        """That of a constant."""
+        weights = decomposition.weights
+        return self.expansion(value, (jnp.zeros_like(weights),), None, weights)
+
+    def read(self, u: Expansion) -> dict[str, Scalar]:
         """The value of every operator."""
+        assert isinstance(u, Jet)
         return {name: operator.read(u) for name, operator in self.operators.items()}
 
     def sizes(self, u: Jet) -> dict[str, Scalar]:
@@ -69,49 +82,47 @@ class Frame:
 
 @dataclass(frozen=True)
 class PartialFrame(Frame):
-    """All partial derivatives of an equation, from the fewest directions that give them together, each with weights of
-    its own and directions only up to the order that they are needed for."""
+    """All partial derivatives of an equation, and all that divide them, as one series in several variables; a function
+    is differentiated along the fewest directions that give them together."""
 
     axes: tuple[Axes, ...]
     """Of each operator."""
 
     @property
+    def every(self) -> tuple[Axes, ...]:
+        """The derivatives that its expansions hold."""
+        return divisors(self.axes)
+
+    @property
     def moments(self) -> Moments:
-        return fewest_directions(self.axes)
+        return fewest_directions(self.every)
 
     @property
     def collapsed(self) -> bool:
-        """One derivative of the highest order alone has a sum of its own."""
-        return self.order > 1 and sum(len(axes) == self.order for axes in self.axes) == 1
+        """Each derivative has a sum of its own over directions."""
+        return False
 
     def decompose(self, draw: Draw, place: Place) -> Decomposition:
         moments = self.moments
         sparse = Sparse(jnp.asarray(moments.indices), jnp.asarray(moments.values))
-        highest = jnp.asarray(moments.weights[max(range(len(self.axes)), key=lambda n: len(self.axes[n]))])
-        return Decomposition(sparse, jnp.pad(highest, (0, len(moments.orders) - len(highest))))
+        return Decomposition(sparse, jnp.ones(len(moments.orders)))
 
-    def shortened(self, jet: Jet) -> Jet:
-        counts = [sum(own >= k for own in self.moments.orders) for k in range(1, self.order + 1)]
-        lower = tuple(first_of(one, count) for one, count in zip(jet.lower, counts, strict=False))
-        return Jet(jet.value, lower, jet.top, first_of(jet.weights, counts[-1]))
+    def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> Expansion:
+        assert top is None
+        return PartialJet.of(value, lower, self.every)
 
-    def read(self, u: Jet) -> dict[str, Scalar]:
-        """∂ᵝu = k! Σ_j w_j c_k(j)."""
-
-        def summed(weights: Vector, k: int) -> Scalar:
-            if k == self.order and u.top is not None:
-                return u.top
-            return collapse(weights, first_of(u.lower[k - 1], len(weights)))
-
-        return self._by_name(lambda weights, k: math.factorial(k) * summed(weights, k), u)
+    def read(self, u: Expansion) -> dict[str, Scalar]:
+        assert isinstance(u, PartialJet)
+        return {name: u.derivative(axes) for name, axes in zip(self.operators, self.axes, strict=True)}
 
     def sizes(self, u: Jet) -> dict[str, Scalar]:
-        summed = lambda weights, k: collapse(jnp.abs(weights), jnp.abs(first_of(u.lower[k - 1], len(weights))))
-        return self._by_name(lambda weights, k: math.factorial(k) * summed(weights, k), u)
+        weights = dict(zip(self.every, self.moments.weights, strict=True))
 
-    def _by_name(self, value, like: Jet) -> dict[str, Scalar]:
-        each = zip(self.operators, self.axes, self.moments.weights, strict=True)
-        return {name: value(jnp.asarray(weights, like.weights.dtype), len(axes)) for name, axes, weights in each}
+        def size(axes: Axes) -> Scalar:
+            own = jnp.asarray(np.abs(weights[tuple(sorted(axes))]), u.weights.dtype)
+            return math.factorial(len(axes)) * collapse(own, jnp.abs(first_of(u.lower[len(axes) - 1], len(own))))
+
+        return {name: size(axes) for name, axes in zip(self.operators, self.axes, strict=True)}
 
 
 def framed(operators: Mapping[str, Operator], dimension: int, coordinates: int) -> list[Frame]:

@@ -13,6 +13,7 @@ directions that leave its own variables (Carlini, Catalisano and Geramita, J. Al
 import functools
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,8 +52,11 @@ class Moments:
 
 @functools.lru_cache(maxsize=256)
 def fewest_directions(derivatives: tuple[Axes, ...]) -> Moments:
-    """Directions and weights for these derivatives together."""
-    groups = [_Linked(group) for group in _linked(derivatives)]
+    """Directions and weights for these derivatives together. They are the directions of those that divide no other:
+    Σ_j w_j v_j ⊗ ... ⊗ v_j contracted with basis vectors gives every divisor from the same v_j."""
+    groups = [
+        _Linked(group) for group in _linked(axes for axes in derivatives if not _divides_other(axes, derivatives))
+    ]
     orders = {v: order for group in groups for v, order in group.orders().items()}
     directions = sorted(orders, key=lambda v: -orders[v])
     size = max(map(len, directions))
@@ -61,10 +65,18 @@ def fewest_directions(derivatives: tuple[Axes, ...]) -> Moments:
     weights = []
     for axes in derivatives:
         there = [v for v in directions if orders[v] >= len(axes)]
-        own = next(group for group in groups if axes in group.derivatives).weights(there, axes)
+        own = next(group for group in groups if group.has_multiple(axes)).weights(there, axes)
         assert own is not None
         weights.append(np.asarray([own.get(v, 0.0) for v in there]))
     return Moments(indices, values.astype(float), tuple(orders[v] for v in directions), tuple(weights))
+
+
+def _divides(axes: Axes, other: Axes) -> bool:
+    return not Counter(axes) - Counter(other)
+
+
+def _divides_other(axes: Axes, derivatives: Iterable[Axes]) -> bool:
+    return any(len(other) > len(axes) and _divides(axes, other) for other in derivatives)
 
 
 def fewest_for(axes: Axes) -> int:
@@ -89,6 +101,10 @@ class _Linked:
 
     def __init__(self, derivatives: Sequence[Axes]):
         self.derivatives, self.tried = derivatives, 0
+
+    def has_multiple(self, axes: Axes) -> bool:
+        """Whether one of its derivatives is this one, or has it as a divisor."""
+        return any(_divides(axes, other) for other in self.derivatives)
 
     def orders(self) -> dict[Direction, int]:
         """The directions, each with the order up to which it is needed: derivatives of lower order take what is there

@@ -5,25 +5,24 @@
 A linear operator of order K needs only the weighted sum Σ_j w_j c_K(j) of the highest coefficient, and every
 rule is linear in it, so that one is carried *collapsed*: one value instead of one per direction.
 
-Where some directions are needed to a lower order than others, they stand last and later coefficients leave them out.
+Directions that are needed to a lower order than others stand last, and later coefficients leave them out.
 """
 
 import abc
-import itertools
 from collections.abc import Callable, Sequence
-from typing import Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from prism.derivatives.expansion import AnyExpansion, Expansion
 from prism.shapes import Vector
 
 Values = Float[Array, "*shape"]
 
 
-class Jet(eqx.Module):
+class Jet(Expansion):
     """c_0, then c_1 ... c_m one per direction, then (unless None) the collapsed Σ_j w_j c_{m+1}(j).
 
     Each coefficient is there for as many directions as the one before, or for the first of them; weights are those of
@@ -39,6 +38,14 @@ class Jet(eqx.Module):
     def order(self) -> int:
         return len(self.lower) + (self.top is not None)
 
+    @property
+    def carries_first(self) -> bool:
+        return bool(self.lower)
+
+    @property
+    def summed_by(self) -> Vector | None:
+        return None if self.top is None else self.weights
+
     def collapsed(self, order: int) -> Float[Array, "*shape"]:
         """Σ_j w_j c_order(j)."""
         if order == len(self.lower) + 1 and self.top is not None:
@@ -46,21 +53,19 @@ class Jet(eqx.Module):
         return collapse(self.weights, self.lower[order - 1])
 
     def map_linear(self, linear: Callable[[Array], Array]) -> "Jet":
-        """The jet of L(f) for a linear map L: L of each coefficient."""
         lower = tuple(jax.vmap(linear)(coefficient) for coefficient in self.lower)
         top = None if self.top is None else linear(self.top)
         return Jet(linear(self.value), lower, top, self.weights)
 
     def shift(self, offset: Array) -> "Jet":
-        """The jet of f + constant: only the zeroth coefficient sees it."""
         return Jet(self.value + offset, self.lower, self.top, self.weights)
 
-    def __add__(self, other: Self) -> "Jet":
+    def __add__(self, other: "Jet") -> "Jet":
         lower = tuple(a + b for a, b in zip(self.lower, other.lower, strict=True))
         top = None if self.top is None or other.top is None else self.top + other.top
         return Jet(self.value + other.value, lower, top, self.weights)
 
-    def __mul__(self, other: Self) -> "Jet":
+    def __mul__(self, other: "Jet") -> "Jet":
         """Cauchy's product of two scalar jets; the collapsed sum enters linearly."""
         a, b = (self.value, *self.lower), (other.value, *other.lower)
         lower = tuple(
@@ -73,6 +78,39 @@ class Jet(eqx.Module):
             for i in range(1, len(a)):
                 top = top + collapse(self.weights, _product(a[i], b[len(a) - i], len(self.weights)))
         return Jet(self.value * other.value, lower, top, self.weights)
+
+    def composed(self, outer: Sequence[Array]) -> "Jet":
+        """Σ_m a_m (f − f_0)ᵐ.
+
+        The a_m are the same for all directions, which enter through powers of their own series alone; so a
+        collapsed sum is taken of those powers, before anything of σ.
+        """
+        powers = _powers((None, *self.lower), [0, *map(len, self.lower), len(self.weights)], self.order)
+        orders = range(1, len(self.lower) + 1)
+        lower = tuple(sum_of(outer[m][None] * powers[m][k] for m in range(1, k + 1)) for k in orders)
+        top = None
+        if self.top is not None:
+            bends = [outer[m] * collapse(self.weights, powers[m][self.order]) for m in range(2, self.order + 1)]
+            top = sum_of([outer[1] * self.top, *bends])
+        return Jet(outer[0], lower, top, self.weights)
+
+    def polynomial(self, value: Array, coefficients: Sequence[Array], summed: Array | None = None) -> "Jet":
+        if summed is not None:
+            return Jet(value, tuple(coefficients), summed, self.weights)
+        counts = [*map(len, self.lower), len(self.weights)][: self.order]
+        zeros = [jnp.zeros(count, self.weights.dtype) for count in counts[len(coefficients) :]]
+        given = zip([*coefficients, *zeros], counts, strict=False)
+        shortened = tuple(first_of(coefficient, count) for coefficient, count in given)
+        top = None if self.top is None else collapse(self.weights, shortened[-1])
+        return Jet(value, shortened[: len(self.lower)], top, self.weights)
+
+    def widened(self, first: Float[Array, "n *shape"]) -> "Jet":
+        below = jnp.concatenate([self.lower[0], first])
+        return Jet(self.value, (below, *self.lower[1:]), self.top, self.weights)
+
+    def narrowed(self, count: int) -> tuple["Jet", Float[Array, "n *shape"]]:
+        below, first = jnp.split(self.lower[0], [len(self.lower[0]) - count])
+        return Jet(self.value, (below, *self.lower[1:]), self.top, self.weights), first
 
 
 def collapse(weights: Vector, coefficient: Float[Array, "n *shape"]) -> Float[Array, "*shape"]:
@@ -89,21 +127,6 @@ def first_of(coefficient: Float[Array, "n *shape"], count: int) -> Float[Array, 
 def _product(a: Float[Array, "_ *shape"], b: Float[Array, "_ *shape"], count: int) -> Float[Array, "count *shape"]:
     """a b for the first `count` directions."""
     return first_of(a, count) * first_of(b, count)
-
-
-def polynomial_jet(value: Array, coefficients: Sequence[Vector], like: Jet) -> Jet:
-    """The scalar jet with these c_0, c_1(j), c_2(j), ... (zero beyond), truncated and collapsed as `like` is."""
-    counts = [*map(len, like.lower), len(like.weights)][: like.order]
-    zeros = [jnp.zeros(count, like.weights.dtype) for count in counts[len(coefficients) :]]
-    given = zip([*coefficients, *zeros], counts, strict=False)
-    shortened = tuple(first_of(coefficient, count) for coefficient, count in given)
-    top = None if like.top is None else collapse(like.weights, shortened[-1])
-    return Jet(value, shortened[: len(like.lower)], top, like.weights)
-
-
-def constant_jet(value: Array, order: int, collapsed: bool, weights: Vector) -> Jet:
-    """The jet of a constant."""
-    return linear_jet(value, jnp.zeros((weights.shape[0], *value.shape), value.dtype), order, collapsed, weights)
 
 
 def linear_jet(
@@ -124,24 +147,6 @@ def linear_jet(
 def point_jet(value: Float[Array, "*shape"]) -> Jet:
     """The jet of order 0: a value alone."""
     return Jet(value, (), None, jnp.zeros(0, value.dtype))
-
-
-def stacked(first: Jet, others: Sequence[Jet]) -> Jet:
-    """One jet along the directions of all, for others of order 1 beside a first one of any order."""
-    if not others:
-        return first
-    below = jnp.concatenate([jet.lower[0] for jet in (first, *others)])
-    return Jet(first.value, (below, *first.lower[1:]), first.top, first.weights)
-
-
-def unstacked(jet: Jet, like: Sequence[Jet]) -> list[Jet]:
-    """The jets that were `stacked`."""
-    if len(like) == 1:
-        return [jet]
-    ends = itertools.accumulate(len(one.lower[0]) for one in like)
-    below = [jet.lower[0][end - len(one.lower[0]) : end] for one, end in zip(like, ends, strict=True)]
-    first = Jet(jet.value, (below[0], *jet.lower[1:]), jet.top, like[0].weights)
-    return [first, *[Jet(jet.value, (own,), None, one.weights) for own, one in zip(below[1:], like[1:], strict=True)]]
 
 
 class Series:
@@ -200,21 +205,9 @@ class Activation(eqx.Module):
                 state.append(derivative.coefficients[k] / (k + 1))
         return tuple(states[0])
 
-    def push(self, jet: Jet) -> Jet:
-        """The jet of σ(f):  Σ_m a_m (f − f_0)ᵐ.
-
-        The a_m are the same for all directions, which enter through powers of their own series alone; so a
-        collapsed sum is taken of those powers, before anything of σ.
-        """
-        a = self.taylor(jet.value, jet.order)
-        powers = _powers((None, *jet.lower), [0, *map(len, jet.lower), len(jet.weights)], jet.order)
-        lower = tuple(sum_of(a[m][None] * powers[m][k] for m in range(1, k + 1)) for k in range(1, len(jet.lower) + 1))
-        top = None
-        if jet.top is not None:
-            order = jet.order
-            bends = [a[m] * collapse(jet.weights, powers[m][order]) for m in range(2, order + 1)]
-            top = sum_of([a[1] * jet.top, *bends])
-        return Jet(a[0], lower, top, jet.weights)
+    def push(self, jet: AnyExpansion) -> AnyExpansion:
+        """The expansion of σ(f)."""
+        return jet.composed(self.taylor(jet.value, jet.order))
 
 
 def _powers(z: Sequence, counts: Sequence[int], order: int) -> dict[int, dict[int, Array]]:

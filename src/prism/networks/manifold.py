@@ -10,7 +10,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.derivatives.taylor import Activation, Jet
+from prism.derivatives.expansion import AnyExpansion
+from prism.derivatives.taylor import Activation
 from prism.networks.modulation import Modulation, glorot
 from prism.numerics.keys import Purpose, child, items
 from prism.shapes import Hidden, Key, Matrices, Vectors
@@ -35,7 +36,7 @@ class Manifold(eqx.Module):
         readout = glorot(child(key, Purpose.READOUT), widths[-1], 1)[:, 0]
         return Manifold(weights, biases, readout, jnp.zeros(()), activation, linear_lift)
 
-    def __call__(self, jet: Jet, modulations: Sequence[Modulation]) -> Jet:
+    def __call__(self, jet: AnyExpansion, modulations: Sequence[Modulation]) -> AnyExpansion:
         jet = modulations[0].push(jet)
         if not self.linear_lift:
             jet = self.activation.push(jet)

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 from prism.derivatives.directions import Gradients
-from prism.derivatives.taylor import Activation, Jet, Tanh
+from prism.derivatives.expansion import AnyExpansion
+from prism.derivatives.taylor import Activation, Tanh
 from prism.networks.lifts.groups import Along
 from prism.networks.lifts.lift import Lift, Lifted
 from prism.networks.lifts.parts import Affine, Dense, Part, Parts, parts_of
@@ -102,8 +103,8 @@ class Model(eqx.Module):
         """Those in x of the lift's channels, with or without groups that are read out."""
         return self.lift.gradients(x, self._lift_modulation(mu), read_out)
 
-    def read(self, lifted: Jet, mu: Parameter) -> Jet:
-        """The jet of N from that of z."""
+    def read(self, lifted: AnyExpansion, mu: Parameter) -> AnyExpansion:
+        """The expansion of N from that of z."""
         level, amplitude = jax.lax.stop_gradient((self.level, self.amplitude))
         network = self.manifold(lifted.map_linear(self.lift.bent), self.modulation(mu)[: self.depth])
         q = self.generator.factors(self.parameters.standardise(mu))

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.derivatives.taylor import Jet
+from prism.derivatives.expansion import AnyExpansion
 from prism.numerics.keys import Purpose, child, items
 from prism.shapes import Hidden, Key, Matrices, Parameter, Vectors
 
@@ -52,7 +52,7 @@ class Modulation(eqx.Module):
     gamma: Float[Array, "*rows width"] | None
     beta: Float[Array, "*rows width"] | None
 
-    def push(self, jet: Jet) -> Jet:
+    def push(self, jet: AnyExpansion) -> AnyExpansion:
         """The jet of γ ⊙ z + β."""
         if self.gamma is not None:
             gamma = self.gamma

@@ -1,5 +1,6 @@
 """Derivatives and residual of a network at one pair (x, μ)."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,9 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Draw
+from prism.derivatives.expansion import Expansion
 from prism.derivatives.frames import Frame
 from prism.derivatives.operators import Place
-from prism.derivatives.taylor import Jet, linear_jet, point_jet, stacked, unstacked
+from prism.derivatives.taylor import Jet, point_jet
 from prism.networks.lifts.groups import Along, Coefficients
 from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
@@ -35,25 +37,27 @@ class LiftedNetwork:
     lifted: Lifted
     mu: Parameter
 
-    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
-        """The jet of N for every frame. To save passes through the manifold, the directions of frames of order 1, as
-        that of u_t, are stacked under those of the frame of highest order; other frames pass on their own."""
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Expansion]:
+        """The expansion of N for every frame. To save passes through the manifold, the directions of frames of order 1,
+        as that of u_t, are put beside those of the frame of highest order; other frames pass on their own."""
         asked = list(zip(self.lifted.frames, frames, decomposed, strict=True))
         leader = max(range(len(asked)), key=lambda number: frames[number].order)
-        first = self._hidden(*asked[leader])
-        first_order = [n for n, frame in enumerate(frames) if n != leader and frame.order == 1 and first.lower]
-        beside = [Jet(self.lifted.value, asked[n][0].lower, None, decomposed[n].weights) for n in first_order]
-        passed = self.model.read(stacked(first, beside), self.mu)
-        found = dict(zip([leader, *first_order], unstacked(passed, [first, *beside]), strict=True))
+        z = self._hidden(*asked[leader])
+        beside = [n for n, frame in enumerate(frames) if n != leader and frame.order == 1 and z.carries_first]
+        first = [asked[n][0].lower[0] for n in beside]
+        passed = self.model.read(z.widened(jnp.concatenate(first)) if first else z, self.mu)
+        ends = list(itertools.accumulate(map(len, first)))
+        found = {leader: passed}
+        if beside:
+            found[leader], below = passed.narrowed(ends[-1])
+            for n, own in zip(beside, jnp.split(below, ends[:-1]), strict=True):
+                found[n] = frames[n].expansion(passed.value, (own,), None, decomposed[n].weights)
         alone = lambda number: self.model.read(self._hidden(*asked[number]), self.mu)
         return [found[number] if number in found else alone(number) for number in range(len(asked))]
 
-    def _hidden(self, found: Coefficients, frame: Frame, decomposition: Decomposition) -> Jet:
-        """The jet of z."""
-        value, weights = self.lifted.value, decomposition.weights
-        if found.top is None and len(found.lower) == 1:
-            return frame.shortened(linear_jet(value, found.lower[0], frame.order, frame.collapsed, weights))
-        return frame.shortened(Jet(value, found.lower, found.top, weights))
+    def _hidden(self, found: Coefficients, frame: Frame, decomposition: Decomposition) -> Expansion:
+        """That of z."""
+        return frame.expansion(self.lifted.value, found.lower, found.top, decomposition.weights)
 
     def value(self) -> Jet:
         return self.model.read(point_jet(self.lifted.value), self.mu)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Directions
-from prism.derivatives.taylor import Jet, polynomial_jet
+from prism.derivatives.expansion import AnyExpansion, Expansion
 from prism.errors import InputError
 from prism.numerics.arguments import check_function, check_kind
 from prism.problem.domains import Domain
@@ -52,7 +52,7 @@ class Constraint(eqx.Module):
         return {}
 
     @abc.abstractmethod
-    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+    def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         """The jet of u from the jet of N, along the same directions; without any, its value alone."""
 
 
@@ -64,7 +64,7 @@ class Free(Constraint):
     needs_norm_alone = True
     binding = False
 
-    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+    def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         return network
 
 
@@ -78,13 +78,13 @@ class VanishingOnSphere(Constraint):
     power: int = eqx.field(static=True, default=1)
     """m: so many derivatives along the normal vanish with u, u itself among them."""
 
-    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+    def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         inverse = 1.0 / self.radius**2
         value = 1.0 - inverse * jnp.sum(x * x)
         coefficients: tuple[Vector, ...] = ()
         if directions is not None:
             coefficients = (-2.0 * inverse * directions.inner(x), -inverse * directions.squared_norms())
-        u, factor = network, polynomial_jet(value, coefficients, network)
+        u, factor = network, network.polynomial(value, coefficients)
         for _ in range(self.power):
             u = factor * u
         return u
@@ -127,7 +127,7 @@ class NormConstraint(Constraint):
         at_point = lambda field: lambda x, mu: self._at(field, mu)(self._value(x))
         return {name: at_point(field) for name, field in _checked(self).items()}
 
-    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+    def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         path = self._path(x, network, directions)
         u = _norm_jet(self._at(self.factor, mu), path, network) * network
         return u if self.offset is None else u + _norm_jet(self._at(self.offset, mu), path, network)
@@ -143,7 +143,7 @@ class NormConstraint(Constraint):
         time = x[dimension] if x.shape[0] > dimension else jnp.zeros((), x.dtype)
         return jnp.stack([*[form(x) for form in self.forms], time])
 
-    def _path(self, x: Point, like: Jet, directions: Directions | None) -> "_Path":
+    def _path(self, x: Point, like: Expansion, directions: Directions | None) -> "_Path":
         """y and its coefficients along each direction."""
         coordinates, dimension = x.shape[0], self.forms[0].dimension
         value = self._value(x)
@@ -151,8 +151,9 @@ class NormConstraint(Constraint):
             return _Path(value, None, None, None)
         first = [form.firsts(x, directions) for form in self.forms]
         first = jnp.stack([*first, directions.beyond(dimension)], axis=1)
-        if like.order == 2 and like.top is not None:
-            traces = [form.trace(directions, like.weights, coordinates) for form in self.forms]
+        weights = like.summed_by
+        if like.order == 2 and weights is not None:
+            traces = [form.trace(directions, weights, coordinates) for form in self.forms]
             return _Path(value, first, None, jnp.stack([*traces, jnp.zeros_like(value[-1])]))
         second = [form.seconds(directions, coordinates) for form in self.forms]
         return _Path(value, first, jnp.stack([*second, jnp.zeros_like(second[0])], axis=1), None)
@@ -167,19 +168,19 @@ class _Path(eqx.Module):
     traced: Float[Array, "y"] | None
 
 
-def _norm_jet(field: Callable[[Vector], Scalar], path: _Path, like: Jet) -> Jet:
+def _norm_jet(field: Callable[[Vector], Scalar], path: _Path, like: AnyExpansion) -> AnyExpansion:
     """The jet of a function of y."""
     if path.first is None:
-        return polynomial_jet(field(path.value), (), like)
+        return like.polynomial(field(path.value), ())
     if path.second is not None and like.order > 1:
         along = lambda h, own: field(path.value + h * own[0] + h * h * own[1])
         coefficients = along_path(along, (path.first, path.second), like.order, path.value.dtype)
-        return polynomial_jet(field(path.value), coefficients, like)
+        return like.polynomial(field(path.value), coefficients)
     value, gradient = jax.value_and_grad(field)(path.value)
     if path.traced is None:
-        return polynomial_jet(value, (path.first @ gradient,), like)
-    bends = jnp.einsum("n,na,ab,nb->", like.weights, path.first, jax.hessian(field)(path.value), path.first)
-    return Jet(value, (path.first @ gradient,), path.traced @ gradient + bends / 2, like.weights)
+        return like.polynomial(value, (path.first @ gradient,))
+    bends = jnp.einsum("n,na,ab,nb->", like.summed_by, path.first, jax.hessian(field)(path.value), path.first)
+    return like.polynomial(value, (path.first @ gradient,), path.traced @ gradient + bends / 2)
 
 
 class HardConstraint(Constraint):
@@ -201,7 +202,7 @@ class HardConstraint(Constraint):
     def smooth_fields(self) -> Mapping[str, Field]:
         return _checked(self)
 
-    def apply(self, network: Jet, x: Point, mu: Named, directions: Directions | None) -> Jet:
+    def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         vectors = None if directions is None else directions.dense(x.shape[0])
         u = _field_jet(self.factor, x, mu, vectors, network) * network
         return u if self.offset is None else u + _field_jet(self.offset, x, mu, vectors, network)
@@ -213,13 +214,13 @@ def _checked(constraint: HardConstraint | NormConstraint) -> dict[str, Any]:
     return {} if constraint.allow_kinks else {name: field for name, field in given.items() if field is not None}
 
 
-def _field_jet(field: Field, x: Point, mu: Named, vectors, like: Jet) -> Jet:
+def _field_jet(field: Field, x: Point, mu: Named, vectors, like: AnyExpansion) -> AnyExpansion:
     """The jet of a user's function, by repeated `jax.jvp` along each direction."""
 
     value = jnp.asarray(field(x, mu))
     if vectors is None:
-        return polynomial_jet(value, (), like)
-    return polynomial_jet(value, along_path(lambda t, v: field(x + t * v, mu), vectors, like.order, x.dtype), like)
+        return like.polynomial(value, ())
+    return like.polynomial(value, along_path(lambda t, v: field(x + t * v, mu), vectors, like.order, x.dtype))
 
 
 def along_path(path: Callable[[Scalar, Any], Scalar], directions: Any, order: int, dtype: Any) -> tuple[Vector, ...]:

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 
 from prism.derivatives.directions import Decomposition, Draw, Gradients
 from prism.derivatives.estimators import Estimator
+from prism.derivatives.expansion import Expansion
 from prism.derivatives.frames import Frame, framed
 from prism.derivatives.operators import Place
-from prism.derivatives.taylor import Jet, constant_jet, point_jet, sum_of
+from prism.derivatives.taylor import Jet, point_jet, sum_of
 from prism.numerics.keys import Purpose, children, item, stream
 from prism.problem.family import Derivatives, Family
 from prism.shapes import Key, Parameter, Point, Scalar
@@ -26,8 +27,8 @@ from prism.shapes import Key, Parameter, Point, Scalar
 class NetworkJets(Protocol):
     """What is asked of a network N at one pair (x, μ)."""
 
-    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
-        """Its jet for every frame, along the directions of the frame's decomposition."""
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Expansion]:
+        """Its expansion for every frame, along the directions of the frame's decomposition."""
         ...
 
     def value(self) -> Jet:
@@ -41,9 +42,8 @@ class Constant:
 
     constant: Scalar
 
-    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
-        pairs = zip(frames, decomposed, strict=True)
-        return [constant_jet(self.constant, frame.order, frame.collapsed, found.weights) for frame, found in pairs]
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Expansion]:
+        return [frame.constant(self.constant, found) for frame, found in zip(frames, decomposed, strict=True)]
 
     def value(self) -> Jet:
         return point_jet(self.constant)

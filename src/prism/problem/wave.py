@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from prism.derivatives.directions import Decomposition
+from prism.derivatives.expansion import Expansion
 from prism.derivatives.frames import Frame
-from prism.derivatives.taylor import Jet, constant_jet, point_jet, polynomial_jet
+from prism.derivatives.taylor import Jet, point_jet
 from prism.shapes import Point, Scalar
 
 
@@ -18,16 +19,16 @@ class Wave:
 
     x: Point
 
-    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Jet]:
+    def jets(self, frames: Sequence[Frame], decomposed: Sequence[Decomposition]) -> list[Expansion]:
         return [self._jet(frame, found) for frame, found in zip(frames, decomposed, strict=True)]
 
-    def _jet(self, frame: Frame, decomposition: Decomposition) -> Jet:
-        like = constant_jet(self._phase, frame.order, frame.collapsed, decomposition.weights)
+    def _jet(self, frame: Frame, decomposition: Decomposition) -> Expansion:
+        like = frame.constant(self._phase, decomposition)
         steps = decomposition.directions.inner(jnp.full_like(self.x, self.x.shape[0] ** -0.5))
         coefficients = [
             steps**k * jnp.sin(self._phase + k * math.pi / 2) / math.factorial(k) for k in range(1, frame.order + 1)
         ]
-        return polynomial_jet(jnp.sin(self._phase), coefficients, like)
+        return like.polynomial(jnp.sin(self._phase), coefficients)
 
     def value(self) -> Jet:
         return point_jet(jnp.sin(self._phase))

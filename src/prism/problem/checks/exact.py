@@ -19,7 +19,7 @@ from jaxtyping import Array
 from prism.derivatives.directions import Decomposition
 from prism.derivatives.estimators import Exact
 from prism.derivatives.frames import Frame
-from prism.derivatives.taylor import Jet, constant_jet, polynomial_jet
+from prism.derivatives.taylor import Jet
 from prism.errors import InputError
 from prism.numerics.compilation import RUNS_ONCE, on_cpu
 from prism.numerics.keys import item, items
@@ -177,8 +177,7 @@ def _terms(
     """The terms of a frame, and the size of each."""
     value, vectors = function(x), decomposition.directions.dense(x.shape[0])
     coefficients = along_path(lambda t, v: function(x + t * v), vectors, frame.order, x.dtype)
-    like = constant_jet(value, frame.order, frame.collapsed, decomposition.weights)
-    jet = polynomial_jet(value, coefficients, like)
+    jet = frame.constant(value, decomposition).polynomial(value, coefficients)
     if frame.order == 1 and not frame.is_fixed:  # v·∇u is itself a sum
         coefficients = [jnp.abs(vectors) @ jnp.abs(jax.grad(function)(x))]
     whole = Jet(value, tuple(coefficients), None, decomposition.weights)
