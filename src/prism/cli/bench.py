@@ -14,6 +14,8 @@ from prism.studies import (
     blocks,
     decoupling,
     estimators,
+    gpinn,
+    high_order,
     hjb,
     inversion,
     modulation,
@@ -43,6 +45,8 @@ STUDIES: dict[str, Study] = {
     "blocks": blocks.STUDY,
     "parabolic": parabolic.STUDY,
     "hjb": hjb.STUDY,
+    "high-order": high_order.STUDY,
+    "gpinn": gpinn.STUDY,
 }
 
 

@@ -25,7 +25,7 @@ from prism.problem.time_domains import TimeCylinder
 from prism.shapes import Key, Named, Point, Scalar
 
 HORIZON = 1.0
-FACE_POINTS = 100
+FACE_POINTS = 50
 """Points of each condition per step."""
 CROSSING = 2.0
 """By how much the phase of a wave in two dimensions changes between the middle of the box and its faces along y."""

@@ -15,7 +15,7 @@ from prism.networks.model import Architecture
 from prism.networks.modulation import MODULATIONS
 from prism.solving.settings import Settings
 from prism.studies.figures import REFERENCE, legend_below, offsets, panels, styles
-from prism.studies.steppers import ROUND_SECONDS, ROUNDS, Stepper, ratio_quartiles, timed
+from prism.studies.steppers import EACH_ROUND, ROUND_SECONDS, ROUNDS, Stepper, ratio_quartiles, timed
 from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tell, problem
 from prism.training.optimisers import Adam
 
@@ -50,7 +50,7 @@ def run(full: bool, tell: Tell) -> list[Measurement]:
             {
                 "d": dimension,
                 "modulation": name,
-                "seconds per step in each round": rounds[name],
+                EACH_ROUND: rounds[name],
                 "FLOP per step": steppers[name].flop,
                 "compiled bytes": steppers[name].bytes,
             }
@@ -66,7 +66,7 @@ def summary(measurements: Measurements) -> list[TableRow]:
 
 
 def _compared(one: Mapping, plain: Mapping) -> TableRow:
-    seconds, reference = (m["seconds per step in each round"] for m in (one, plain))
+    seconds, reference = (m[EACH_ROUND] for m in (one, plain))
     lower, median, upper = ratio_quartiles(seconds, reference)
     return {
         "d": one["d"],
@@ -93,7 +93,7 @@ def figure(measurements: Measurements) -> Figure:
     rows = [row for row in summary(measurements) if row["modulation"] != WITHOUT]
     dimensions = list(dict.fromkeys(row["d"] for row in rows))
     looks = styles(row["modulation"] for row in rows)
-    rounds = len(measurements[0]["seconds per step in each round"])
+    rounds = len(measurements[0][EACH_ROUND])
     drawn, (axes,) = panels(1, 3, (12.0, 4.4))
     for name, offset in zip(looks, offsets(len(looks), 0.16), strict=True):
         here = [row for row in rows if row["modulation"] == name]

@@ -4,7 +4,7 @@ Rounds go through all steppers in turn, so that a load of the machine meets them
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from prism.problem.family import Family
 from prism.solution.evaluation import Evaluation, evaluate
 from prism.solving.preparation import first_state
 from prism.solving.settings import Settings
+from prism.studies.trials import Measurement
 from prism.training.advance import TrainingState
 from prism.training.loop import Budget, train
 from prism.training.memory import compiled_bytes
@@ -25,6 +26,8 @@ from prism.training.program import Program
 ROUNDS, ROUND_SECONDS = 11, 0.5
 FEWEST_STEPS = 2
 """Of a round."""
+EACH_ROUND = "seconds per step in each round"
+"""The column of a measurement that has them."""
 Quartiles = tuple[float, float, float]
 
 
@@ -33,7 +36,10 @@ class Stepper:
     theirs."""
 
     def __init__(
-        self, family: Family, settings: Settings, exchange: Callable[[Objective], Objective] = lambda objective: objective
+        self,
+        family: Family,
+        settings: Settings,
+        exchange: Callable[[Objective], Objective] = lambda objective: objective,
     ):
         first = first_state(family, settings)
         self.settings, self._first = settings, eqx.tree_at(lambda s: s.objective, first, exchange(first.objective))
@@ -93,7 +99,36 @@ def timed(steppers: Mapping[str, Stepper]) -> dict[str, list[float]]:
     return found
 
 
-def ratio_quartiles(numerator: list[float], denominator: list[float]) -> Quartiles:
+def measured(column: str, steppers: Mapping[str, Stepper], seconds: float, labels: Measurement) -> list[Measurement]:
+    """One measurement for each, its name in `column`: what a step costs, then the errors after so many seconds of
+    training."""
+    rounds, found = timed(steppers), []
+    for name, stepper in steppers.items():
+        evaluation, steps = stepper.evaluated(seconds)
+        found.append(
+            {
+                **labels,
+                column: name,
+                EACH_ROUND: rounds[name],
+                "compile seconds": stepper.compile_seconds,
+                "FLOP per step": stepper.flop,
+                "seconds": seconds,
+                "steps": steps,
+                "relative L2": evaluation.relative_l2,
+                "trivial": evaluation.trivial_error,
+                "μ-blind": evaluation.mu_blind_error,
+                "skill": evaluation.skill,
+            }
+        )
+    return found
+
+
+def speed(one: Measurement | Mapping) -> float:
+    """Steps per second: the median over rounds."""
+    return float(1.0 / np.median(one[EACH_ROUND]))
+
+
+def ratio_quartiles(numerator: Sequence[float], denominator: Sequence[float]) -> Quartiles:
     """Lower quartile, median and upper quartile of the ratio within a round."""
     lower, median, upper = np.quantile(np.asarray(numerator) / np.asarray(denominator), (0.25, 0.5, 0.75)).tolist()
     return lower, median, upper

@@ -11,7 +11,7 @@ from prism.networks.model import Model
 from prism.numerics.chunks import map_chunks
 from prism.objective.batches import Batch, Pair, Pairs
 from prism.objective.residuals import asked_of_lift, place_of
-from prism.objective.rows import Objective
+from prism.objective.rows import Objective, each_direction
 from prism.problem.conditions import Condition, Target
 from prism.problem.terms import decompositions
 from prism.shapes import Point, Scalar
@@ -129,7 +129,7 @@ def _slope_rows(objective: Objective, model: Model, pairs: Pairs, by_lift: bool)
             slope, (row, (head_row, lifted)) = jax.value_and_grad(value, argnums=(0, 1))(arrays, probe)
             return slope, ravel_pytree(row)[0], head_row, lifted
 
-        return *jax.vmap(along)(directions), directions
+        return *each_direction(along, directions), directions
 
     flat = lambda leaf: leaf.reshape(-1, *leaf.shape[2:])
     values, plain, head_rows, lifted, vectors = jax.tree.map(flat, pairs.map(one, model.lift.workspace))
