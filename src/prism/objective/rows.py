@@ -29,7 +29,6 @@ from prism.problem.conditions import Condition, Target
 from prism.problem.family import Family
 from prism.shapes import Key, Point, Scalar
 
-
 MOST_WRITTEN_OUT = 4
 """Directions of slopes that are computed one by one."""
 Result = TypeVar("Result")
