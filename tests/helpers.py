@@ -32,6 +32,7 @@ from prism.families import (
     KP,
     AllenCahn,
     AllenCahnTime,
+    ClampedBiharmonic,
     Convection,
     ConvectionDiffusion,
     GKdV,
@@ -47,7 +48,7 @@ from prism.families import (
     SineGordonTime,
     SineGordonTimeBeta,
 )
-from prism.families.two_body import TwoBodyFamily
+from prism.families.two_body import InteractionFamily
 from prism.networks.lifts.blocks import BlockChannels
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
@@ -101,11 +102,12 @@ TWO_BODY_FAMILIES = tuple(
     for kind in (AllenCahn, Poisson, SineGordon, SineGordonBeta)
     for scaled in (False, True)
 )
+BIHARMONIC = ClampedBiharmonic.create(D, KEY, scaled=True)
 EVOLUTION_FAMILIES = tuple(
     kind.create(D, KEY) for kind in (Convection, Reaction, ConvectionDiffusion, ReactionDiffusion)
 )
 SOLITON_FAMILIES = tuple(kind.create() for kind in (KdV2D, KP, GKdV))
-FAMILIES = TWO_BODY_FAMILIES + EVOLUTION_FAMILIES + SOLITON_FAMILIES
+FAMILIES = (*TWO_BODY_FAMILIES, BIHARMONIC, *EVOLUTION_FAMILIES, *SOLITON_FAMILIES)
 """Those that know their solution to rounding."""
 CONTROL_FAMILIES = (HJBLog.create(40, KEY), HJBRosenbrock.create(40, KEY))
 SEMILINEAR_FAMILIES = tuple(kind.create(D, KEY) for kind in (Heat, SineGordonTime, SineGordonTimeBeta, AllenCahnTime))
@@ -183,7 +185,7 @@ def name_of(thing) -> str:
     """A short name for pytest."""
     if isinstance(thing, Case):
         return f"{name_of(thing.operator)}-{type(thing.domain).__name__}"
-    if isinstance(thing, TwoBodyFamily):
+    if isinstance(thing, InteractionFamily):
         return f"{type(thing).__name__}-{'scaled' if thing.interaction.stretch > 1 else 'plain'}"
     if isinstance(thing, Family):
         return type(thing).__name__

@@ -106,6 +106,7 @@ FIRST, SECOND = WEIGHT[:, :1], WEIGHT[:, 1:]
 DEGENERATE = {
     "a channel of zeros": (WEIGHT.at[:, 1].set(0.0), NONE),
     "two equal channels": (WEIGHT.at[:, 1].set(WEIGHT[:, 0]), NONE),
+    "two parallel channels": (WEIGHT.at[:, 1].set(-0.3 * WEIGHT[:, 0]), NONE),
     "nothing but zeros": (jnp.zeros_like(WEIGHT), NONE),
     "a gradient of zeros": (FIRST, jnp.zeros_like(SECOND)),
     "a gradient that a linear channel has": (FIRST, -3.0 * FIRST),
@@ -114,13 +115,36 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.parametrize("order", [2, 4])
 @pytest.mark.parametrize(("linear", "own"), DEGENERATE.values(), ids=DEGENERATE)
-def test_a_lift_of_lower_rank_leaves_gram_without_bias(linear, own):
+def test_a_lift_of_lower_rank_leaves_gram_without_bias(linear, own, order):
     """As lifts are at first, whose affine channels begin at zero: every entry within 5 standard errors."""
-    drawn = tensors(Gram(), 2, view=View(Gradients(linear, own), VIEW.x))
+    drawn = tensors(Gram(), order, view=View(Gradients(linear, own), VIEW.x))
     error = drawn.std(axis=0) / math.sqrt(len(drawn))
     assert error.max() < 0.1
-    assert np.all(np.abs(drawn.mean(axis=0) - isotropic(2)) < 5 * error + 1e-6)  # the jitter of a singular root
+    assert np.all(np.abs(drawn.mean(axis=0) - isotropic(order)) < 5 * error + 1e-6)  # the jitter of a singular root
+
+
+@pytest.mark.parametrize("x", [0.7 * WEIGHT[:, 0] - WEIGHT[:, 1], jnp.zeros(D)], ids=["in the span", "the centre"])
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_point_in_the_span_leaves_gram_without_bias(x, order):
+    drawn = tensors(Gram(), order, view=linear_view(WEIGHT, x))
+    error = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert error.max() < 0.1
+    assert np.all(np.abs(drawn.mean(axis=0) - isotropic(order)) < 5 * error + 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_channels_in_the_span_of_others_are_counted(dtype):
+    """The rest of the space has as many dimensions as there are, whatever the width: f stands for them. To the root of
+    the machine epsilon; a length of rounding over rounding in place of zero is off by a tenth and more."""
+    generator = np.random.default_rng(1)
+    rest = jax.jit(lambda view: Gram().draw(2, D, view.width, KEY).at(view).directions.rest)
+    for rank, width in ((1, 2), (2, 3)):
+        for _ in range(10):
+            weight = generator.normal(size=(D, rank)) @ generator.normal(size=(rank, width))
+            view = linear_view(weight.astype(dtype), jnp.ones(D, dtype))
+            np.testing.assert_allclose(rest(view), D - rank - 1.0, rtol=np.finfo(dtype).eps ** 0.5)
 
 
 @pytest.mark.parametrize("estimator", [Rademacher(4), Coordinates(1), Gram(1)], ids=name_of)
@@ -134,10 +158,13 @@ def test_unbiased_orders_are_not_claimed_in_vain(estimator):
 
 @pytest.mark.parametrize("own", [0, 1, 2])
 def test_inside_the_span_gram_leaves_nothing_to_chance(own):
-    """Wᵀ(Σ_j w_j v_j v_jᵀ)W = WᵀW for every draw: the Laplacian of the network alone has no variance."""
+    """Wᵀ(Σ_j w_j v_j v_jᵀ)W = WᵀW for every draw: the Laplacian of the network alone has no variance. Nor has Δ²."""
     view = View(Gradients(WEIGHT[:, own:], WEIGHT[:, :own]), VIEW.x)
     seen = np.einsum("kh,nkl,lm->nhm", WEIGHT, tensors(Gram(), 2, 20, view), WEIGHT)
     close(seen, np.broadcast_to(WEIGHT.T @ WEIGHT, seen.shape))
+    project = lambda tensor: np.einsum("...ijkl,ia,jb,kc,ld->...abcd", tensor, WEIGHT, WEIGHT, WEIGHT, WEIGHT)
+    seen = project(tensors(Gram(), 4, 20, view))
+    close(seen, np.broadcast_to(project(isotropic(4)), seen.shape))
 
 
 @pytest.mark.parametrize("estimator", EXAMPLES.values(), ids=EXAMPLES)
@@ -190,6 +217,17 @@ def test_what_gram_cannot_do_is_said():
         decomposed(Gram(), 2, D, KEY)
     with pytest.raises(InputError, match="looks at the network's lift"):
         Gram().draw(2, D, WIDTH + 1, KEY).at(VIEW)
+
+
+def test_order_4_without_a_channel_to_span():
+    """As behind a lift whose channels all skip the manifold: the point and the rest of the space are left."""
+    view = linear_view(np.zeros((D, 0)), VIEW.x)
+    drawn = tensors(Gram(), 4, view=view)
+    error = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert np.all(np.abs(drawn.mean(axis=0) - isotropic(4)) < 5 * error + 1e-12)
+    x = VIEW.x
+    along_point = np.einsum("nijkl,i,j,k,l->n", drawn, x, x, x, x)
+    close(along_point, np.full(len(drawn), float(x @ x) ** 2))
 
 
 def test_more_coordinates_than_there_are():

@@ -139,18 +139,22 @@ def test_no_three_directions_give_u_xxxy():
     np.testing.assert_allclose(monomial @ roots, 0.0, atol=1e-12)
 
 
-def directions(variables: int) -> np.ndarray:
+def directions(variables: int, largest: int = LARGEST_ENTRY) -> np.ndarray:
     """Every direction whose entries are small whole numbers, once."""
-    entries = np.asarray([*itertools.product(range(-LARGEST_ENTRY, LARGEST_ENTRY + 1), repeat=variables)])
+    entries = np.asarray([*itertools.product(range(-largest, largest + 1), repeat=variables)])
     return np.unique([v // np.gcd.reduce(v) for v in entries if v.any() and v[np.flatnonzero(v)[0]] > 0], axis=0)
 
 
-def missed(vectors: np.ndarray, exponents) -> float:
-    """How much of the derivative no weights of these directions give."""
-    of_order = powers(len(exponents), sum(exponents))
-    moments = np.prod(vectors[None] ** of_order[:, None], axis=2).astype(float)
-    wanted = np.all(of_order == exponents, axis=1).astype(float)
-    return float(np.linalg.norm(wanted - moments @ np.linalg.lstsq(moments, wanted, rcond=None)[0]))
+def forms(vectors: np.ndarray, order: int) -> np.ndarray:
+    """Every monomial of an order at each vector, the last axis; up to factors, the form (v·x)^order."""
+    return np.prod(vectors[..., None, :] ** powers(vectors.shape[-1], order), axis=-1).astype(float)
+
+
+def missed(vectors: np.ndarray, exponents) -> np.ndarray:
+    """How much of the derivative no weights of these directions give; of sets of them, each."""
+    moments = np.swapaxes(forms(vectors, sum(exponents)), -1, -2)
+    wanted = np.all(powers(len(exponents), sum(exponents)) == exponents, axis=1).astype(float)[:, None]
+    return np.linalg.norm(wanted - moments @ (np.linalg.pinv(moments) @ wanted), axis=(-2, -1))
 
 
 def test_one_direction_with_time_does_not_give_u_ty_beside_the_plane():
@@ -162,6 +166,38 @@ def test_one_direction_with_time_does_not_give_u_ty_beside_the_plane():
         if v[2]:
             assert missed(np.concatenate([flat, v[None]]), (0, 1, 1)) > 0.1
     assert missed(np.asarray([[0, 1, 1], [0, 1, -1]]), (0, 1, 1)) < 1e-12
+
+
+def test_four_directions_that_give_u_xxxy_lie_in_its_plane():
+    """Of v_j = (ℓ_j, c_j), where c_j is the entry of t, Σ_j w_j ℓ_j⁴ gives u_xxxy, so all ℓ_j differ; and the
+    derivative u_xxxt that must not be there, with its like, says Σ_j w_j c_j ℓ_j³ = 0. Cubes of four different
+    directions of a plane are linearly independent: all c_j vanish."""
+    for chosen in itertools.combinations(directions(2), 4):
+        assert np.linalg.svd(forms(np.asarray(chosen), 3))[1][-1] > 1e-3
+    moments = fewest_directions(KDV2D)
+    assert np.all(dense(moments, 3)[np.asarray(moments.orders) == 4][:, 2] == 0.0)
+
+
+@pytest.mark.parametrize("largest", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_five_directions_do_not_give_u_xxxy_and_u_ty(largest):
+    """So that six are the fewest, four of them to order 4. Of v_j = (ℓ_j, c_j) as above:
+
+    If four give u_xxxy, they have no t, and the fifth alone does not give u_ty. If it takes all five, the ℓ_j
+    different, then cubes of five have one relation r, Σ_j r_j p(ℓ_j) = 0 for every p of degree 3, so w_j c_j = λ r_j,
+    and relations of their squares are r times a linear form, so w_j c_j² = r_j b(ℓ_j). Thus c_j = b(ℓ_j)/λ: all five
+    lie in one plane. That gives u_ty only if it is the one of y and t, where all ℓ_j are the same. If two ℓ_j are
+    parallel, the three others have no t, and these two are parallel themselves; if one is zero, the four others have
+    no t.
+
+    Here: none of all sets of five small directions does.
+    """
+    small = directions(3, largest)
+    chosen = np.asarray([*itertools.combinations(range(len(small)), 5)])
+    for part in np.array_split(chosen, 1 + len(chosen) // 20_000):
+        with_ty = part[missed(small[part], (0, 1, 1)) < 1e-9]
+        assert np.all(missed(small[with_ty], (3, 1, 0)) > 1e-6)
+    six = dense(fewest_directions(KDV2D), 3)
+    assert max(missed(six, (0, 1, 1)), missed(six[:4], (3, 1, 0))) < 1e-9
 
 
 @pytest.mark.parametrize("exponents", [(1, 1), (2, 1), (3, 1), (2, 2)], ids=str)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 from helpers import KEY, D, Terms, close, taylor_coefficients
 
-from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, radial, vanishing
+from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, clamped, radial, vanishing
 from prism.derivatives.directions import Dense, Sparse
 from prism.derivatives.taylor import Jet, collapse
 from prism.problem.constraints import VanishingOnSphere
@@ -49,9 +49,11 @@ def test_constrained_jets_are_those_of_the_product(directions):
     def pairs() -> dict:
         inner = jets_of(network, directions)
         product = jets_of(lambda x: sphere(x, MU) * network(x), directions)
+        squared = jets_of(lambda x: sphere(x, MU) ** 2 * network(x), directions)
         shifted = jets_of(lambda x: sphere(x, MU) * network(x) + offset(x, MU), directions)
         constraints = {
             "closed": (VanishingOnSphere(RADIUS), product),
+            "clamped": (clamped(Ball(D, RADIUS)), squared),
             "own": (HardConstraint(sphere), product),
             "offset": (HardConstraint(sphere, offset), shifted),
             "free": (Free(), inner),
@@ -89,12 +91,19 @@ def test_functions_of_norms_and_time_are_differentiated_in_closed_form(direction
         jax.tree.map(functools.partial(close, name=f"order {order}"), jet, expected[order])
 
 
-@pytest.mark.parametrize("constraint", [VanishingOnSphere(RADIUS), HardConstraint(sphere)], ids=["closed", "own"])
-def test_values_alone(constraint):
+ALONE = {
+    "closed": (VanishingOnSphere(RADIUS), 1),
+    "clamped": (clamped(Ball(D, RADIUS)), 2),
+    "own": (HardConstraint(sphere), 1),
+}
+
+
+@pytest.mark.parametrize(("constraint", "power"), ALONE.values(), ids=ALONE)
+def test_values_alone(constraint, power):
     value = Jet(network(X), (), None, jnp.zeros(0))
     found = constraint.apply(value, X, MU, None)
     assert found.order == 0
-    close(found.value, sphere(X, MU) * network(X))
+    close(found.value, sphere(X, MU) ** power * network(X))
 
 
 def test_zero_on_the_boundary_of_the_ball_whatever_the_network():
@@ -105,7 +114,23 @@ def test_zero_on_the_boundary_of_the_ball_whatever_the_network():
     close(own.apply(huge, x, MU, None).value, offset(x, MU), 1e-8)  # 1e6 · 1e-15 beside an offset of order 0.1
 
 
+def test_clamped_on_the_boundary_of_the_ball_whatever_the_network():
+    """u and its derivatives vanish in every direction, its second one along the normal does not: that is
+    a_1² N = 4N/R²."""
+    normal = X / jnp.linalg.norm(X)
+    directions = Dense(jnp.concatenate([normal[None], DIRECTIONS["dense"].vectors]))
+    huge = Jet(jnp.asarray(1e6), (jnp.full(4, 1e6), jnp.full(4, 1e6)), None, jnp.ones(4))
+    found = clamped(Ball(D, RADIUS)).apply(huge, RADIUS * normal, MU, directions)
+    size = 1e6 * 1e-14  # the rounding of 1 − |x|²/R², times what |v| and 1/R make of it
+    assert abs(found.value) < size
+    assert jnp.max(jnp.abs(found.lower[0])) < size
+    close(found.lower[1][0], 4e6 / RADIUS**2)
+
+
+@pytest.mark.parametrize("condition", [vanishing, clamped])
 @pytest.mark.parametrize("domain", [Cube(3), TimeCylinder(Ball(3))], ids=["cube", "cylinder"])
-def test_no_closed_form_elsewhere(domain):
-    with pytest.raises(InputError, match=rf"on {type(domain).__name__} give your own HardConstraint"):
-        vanishing(domain)
+def test_no_closed_form_elsewhere(condition, domain):
+    with pytest.raises(
+        InputError, match=rf"^{condition.__name__}.*on {type(domain).__name__} give your own HardConstraint"
+    ):
+        condition(domain)

@@ -260,6 +260,51 @@ def inversion() -> Measurements:
     ]
 
 
+def _stepped(labels: dict, cost: float, error: float) -> dict:
+    """What a stepper of so many ms is measured to be; rounds that are slow are slow for all."""
+    return {
+        **labels,
+        "seconds per step in each round": [1e-3 * cost * load for load in (1.0, 3.0, 2.0)],
+        "compile seconds": 1.5 * cost,
+        "FLOP per step": 1e6 * cost,
+        "seconds": 7.0,
+        "steps": int(7e3 / cost),
+        "relative L2": error,
+        "trivial": 0.9,
+        "μ-blind": 0.2,
+        "skill": error / 0.2,
+    }
+
+
+def high_order() -> Measurements:
+    """One network goes without nested differentiation, as the default does. The errors cross."""
+    measured: Measurements = []
+    for power, equation in enumerate(("third", "fourth"), start=3):
+        for place, network in enumerate(("narrow", "wide"), start=1):
+            labels = {"equation": equation, "network": network}
+            for way, factor in (("series", 1.0), ("nested reverse", float(power))):
+                error = 1e-2 * factor ** (place - 1.5) / power
+                measured.append(_stepped(labels | {"derivatives": way}, place * factor, error))
+        labels = {"equation": equation, "network": "default", "derivatives": "series"}
+        measured.append(_stepped(labels, 4.0, 1e-5 * power))
+    return measured
+
+
+def gpinn() -> Measurements:
+    """Two problems at two dimensions, and one that has no more than its own."""
+    cells = [("first", 70), ("second", 70), ("first", 700), ("second", 700), ("wave", 1)]
+    return [
+        _stepped(
+            {"d": d, "equation": equation, "optimiser": optimiser, "loss": loss},
+            cost * (d / 70) ** 0.2 * factor,
+            1e-3 * cost * factor ** (place - 1.5),
+        )
+        for place, (equation, d) in enumerate(cells)
+        for optimiser, cost in (("adam", 2.0), ("spring", 5.0))
+        for loss, factor in (("residual", 1.0), ("residual and its gradient", 1.6))
+    ]
+
+
 MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "estimators": estimators,
     "solvers": solvers,
@@ -275,4 +320,6 @@ MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "blocks": blocks,
     "parabolic": parabolic,
     "hjb": hjb,
+    "high-order": high_order,
+    "gpinn": gpinn,
 }

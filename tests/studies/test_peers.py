@@ -3,17 +3,24 @@
 import math
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from helpers import BALL, CYLINDER, KEY, SOLITON_FAMILIES, Terms, close, name_of, small_model
 from ledger import ledger
 
 import prism
+from prism import Dense, Exact, Laplacian, Partial, Sampling, TimeDerivative
 from prism.errors import InputError
 from prism.numerics import random
 from prism.numerics.keys import root
+from prism.objective.residuals import residual
+from prism.objective.rows import Objective
+from prism.problem.terms import draw_directions, place_at
 from prism.studies.peers.deep_bsde import deep_bsde
 from prism.studies.peers.deep_splitting import deep_splitting
+from prism.studies.peers.nested import NestedObjective, nested_residual
 from prism.studies.peers.problem import SemilinearProblem, Units
 
 T = 0.3
@@ -89,3 +96,31 @@ def test_the_heat_equation_of_the_papers_in_ten_dimensions(solver):
     problem = SemilinearProblem(10, T, lambda x: 5.0 / (10.0 + 2.0 * (x @ x)), lambda u: (1.0 - u**2) / (1.0 + u**2))
     sizes = {"steps": 1_000, "time_steps": 40} if solver is deep_bsde else {"steps_per_slice": 200, "slices": 40}
     assert abs(solver(problem, root(0), **sizes).value / 0.47006 - 1.0) < 5e-3
+
+
+@pytest.mark.parametrize("family", SOLITON_FAMILIES, ids=name_of)
+def test_nested_reverse_differentiation_has_the_same_rows(family):
+    """1e-9 of the largest, which fourth derivatives leave of float64."""
+    model = small_model(family.domain, parameters=family.parameters, depth=1, lift=Dense(3))
+    scales = {"condition_scale": jnp.asarray(0.5)}
+    aim = Objective(family, Exact(), jnp.asarray(3.0), Sampling(3, 2, crossed=True), **scales)
+    rows = eqx.filter_jit(lambda objective, batch: objective.rows(model, batch))
+    nested, series = (rows(one, aim.draw(model, KEY)) for one in (NestedObjective.of(aim), aim))
+    assert nested.equation.shape == (6,)
+    assert len(nested.conditions) == len(family.conditions) > 0
+    for ours, theirs in zip(jax.tree.leaves(nested), jax.tree.leaves(series), strict=True):
+        close(ours, theirs, 1e-9)
+
+
+def test_nested_reverse_differentiation_in_time():
+    """Also of a term that is no Partial: u_tt."""
+    family, mu = Terms(CYLINDER, {"wave": TimeDerivative(2), "bend": Partial(0, 0)}), jnp.asarray([0.7, 1.2])
+    model, x = small_model(CYLINDER), jnp.linspace(-0.3, 0.4, CYLINDER.coordinates)
+    draws = draw_directions(family, Exact(), place_at(family, x, mu, None), KEY)
+    close(*jax.jit(lambda: (nested_residual(model, family, x, mu), residual(model, family, draws, x, mu)))())
+
+
+def test_what_is_no_partial_derivative_cannot_be_nested():
+    family = Terms(BALL, {"lap": Laplacian(), "u_x": Partial(0)})
+    with pytest.raises(InputError, match="lap of Terms is no partial derivative"):
+        nested_residual(small_model(BALL), family, jnp.ones(5), jnp.ones(2))

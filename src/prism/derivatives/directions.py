@@ -257,7 +257,8 @@ class Spanned(Directions):
     def _basis_squares(self) -> Float[Array, "basis"]:
         """The squared lengths of the columns of Q: one, or zero where a gradient lies in the span of others."""
         linear = jnp.sum((self.lift.T @ self.lift @ self.inverse) * self.inverse, axis=0)
-        return jnp.append(linear, jnp.sum(self.own**2, axis=0))
+        # Of a column in the span of others the product leaves rounding over the raised diagonal: a number of order one.
+        return jnp.append(jnp.where(linear > 0.9, linear, 0.0), jnp.sum(self.own**2, axis=0))
 
     def _in_basis(self, vector: Float[Array, "m"]) -> Float[Array, "basis"]:
         """Qᵀ v."""

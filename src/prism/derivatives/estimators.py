@@ -183,7 +183,8 @@ class Gram(Counted):
 
         Δ²u = Σ_ab ∂_a²∂_b²u + 2m Σ_a ∂_a²∂_f²u + m(m+2)/3 ∂_f⁴u,     a, b over the other h + 1.
 
-    `Gram(n)` takes a random n of the h.
+    Channels that bend otherwise than |x|² does differ along every f: order 4 is then right in the mean alone. `Gram(n)`
+    takes a random n of the h.
     """
 
     count: int | None = eqx.field(static=True, default=None)
@@ -253,7 +254,7 @@ class QuarticMixture(Mixture):
     def of(chosen: Int[Array, "n"], width: int, normal: Float[Array, "m"]) -> "QuarticMixture":
         """From some of the channels' directions, weighted by the inverse of their chance to be chosen."""
         count, rest = chosen.shape[0], normal.shape[0] - width - 1.0
-        times = jnp.append(jnp.full(count, width / count), jnp.asarray([1.0, rest]))
+        times = jnp.append(jnp.full(count, width / max(count, 1)), jnp.asarray([1.0, rest]))
         both = (width - 1) * count / ((count - 1) * width) if count > 1 else 0.0
         among_chosen = (jnp.arange(count + 2) < count).astype(times.dtype)
         correction = 1.0 + (both - 1.0) * jnp.outer(among_chosen, among_chosen)

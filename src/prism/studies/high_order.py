@@ -115,9 +115,9 @@ def finding(measurements: Measurements) -> str:
         speeds = {one["network"]: _ratios(one, other)[1] for one, other in pairs if one["equation"] == equation}
         texts.append(f"{equation} {', '.join(f'{ratio:.2f} ({name})' for name, ratio in speeds.items())}")
     lower = sum(one["relative L2"] < other["relative L2"] for one, other in pairs)
-    default = [one["relative L2"] for one in _of(SERIES, measurements) if one["network"] == DEFAULT]
-    best = [min(one["relative L2"] for one, _ in pairs if one["equation"] == name) for name in EQUATIONS]
-    gains = [adam / own for adam, own in zip(best, default, strict=False)]
+    default = {one["equation"]: one["relative L2"] for one in _of(SERIES, measurements) if one["network"] == DEFAULT}
+    best = {name: min(one["relative L2"] for one, _ in pairs if one["equation"] == name) for name in default}
+    gains = [best[name] / error for name, error in default.items()]
     return (
         f"Steps per second over those with nested reverse differentiation: {'; '.join(texts)}. After equal seconds the "
         f"error is the lower one in {lower} of {len(pairs)} cells. The default of `prism solve` ends at an error "

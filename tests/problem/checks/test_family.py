@@ -9,7 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import CONTROL_FAMILIES, FAMILIES, KEY, SEMILINEAR_FAMILIES, TWO_BODY_FAMILIES, linear, name_of
+from helpers import (
+    BIHARMONIC,
+    CONTROL_FAMILIES,
+    FAMILIES,
+    KEY,
+    SEMILINEAR_FAMILIES,
+    TWO_BODY_FAMILIES,
+    linear,
+    name_of,
+)
 
 import prism
 from prism.errors import InputError
@@ -454,7 +463,7 @@ def test_each_of_many_parameters_is_looked_at():
         check_family(build(parameters=space, residual=lambda self, u, x, mu: u.lap + total(mu, 5) * u.value), KEY)
 
 
-@pytest.mark.parametrize("family", TWO_BODY_FAMILIES, ids=name_of)
+@pytest.mark.parametrize("family", [*TWO_BODY_FAMILIES, BIHARMONIC], ids=name_of)
 def test_no_elliptic_family_of_the_catalogue_is_accused(family):
     """Of its declarations, or of what is traced of it; the others are checked in their own tests."""
     check_declarations(family)

@@ -165,6 +165,8 @@ CASES = {
     "fluxes": (WITH_FLUX, Exact(), False, NARROW),
     "fluxes, crossed, Gram": (WITH_FLUX, Gram(), True, SHALLOW),
     "fluxes in time": (WithFlux(CYLINDER, {"rate": prism.TimeDerivative()}), Exact(), False, SHALLOW),
+    "wave": (prism.families.GKdV.create(), Exact(), False, SHALLOW),
+    "ragged, fluxes": (WithFlux(CYLINDER, RAGGED.terms), Exact(), False, SHALLOW),
     "fluxes, sum": (WITH_FLUX, Exact(), False, lifted(LIFTS["sum"])),
     "fluxes, blocks": (WITH_FLUX, Exact(), False, lifted(LIFTS["blocks"])),
     "fluxes, nothing linear": (WITH_FLUX, Exact(), False, lifted(LIFTS["bent sites"])),
@@ -198,13 +200,17 @@ def test_the_factored_jacobian_equals_the_plain_one(family, estimator, crossed, 
     compare_with_plain(objective_of(family, estimator, crossed), network(family.domain, architecture))
 
 
-SLOPES = ("in time, Exact", "in time, radial, Gram", "sum, crossed, Gram", "σ that varies, Gram", "fluxes, sum")
-"""Directions that are the same everywhere, that move with the point, and that are the parameter's."""
+SLOPES = (
+    *("in time, Exact", "in time, radial, Gram", "sum, crossed, Gram", "σ that varies, Gram", "fluxes, sum"),
+    *("ragged, fluxes", "wave"),
+)
+"""Directions that are the same everywhere, that move with the point, and that are the parameter's; and partial
+derivatives, which are a series in several variables, beside conditions on derivatives."""
 
 
 @pytest.mark.parametrize(
     ("family", "estimator", "crossed", "architecture"),
-    mostly_slow({name: CASES[name] for name in SLOPES}, "in time, radial, Gram"),
+    mostly_slow({name: CASES[name] for name in SLOPES}, "in time, radial, Gram", "wave"),
 )
 def test_slopes_are_rows_of_all_weights(family, estimator, crossed, architecture):
     compare_with_plain(objective_of(family, estimator, crossed, Slopes(2)), network(family.domain, architecture))
