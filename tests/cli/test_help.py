@@ -81,7 +81,7 @@ def test_common_options_of_solve_come_before_those_of_experts():
 
 
 def test_every_study_is_named_in_the_help():
-    named = re.findall(r"^  (\w+)  +\w", BENCH.example.partition("the studies:")[2], re.MULTILINE)
+    named = re.findall(r"^  ([\w-]+)  +\w", BENCH.example.partition("the studies:")[2], re.MULTILINE)
     assert named == list(STUDIES)
 
 

@@ -29,8 +29,10 @@ CASES = [
     (Ball(100), {"lap": Laplacian(), "slope": GradientNormSquared()}, Gram(), Coordinates(16)),
     (Ball(1_000), {"trace": TRACE}, Gram(16), Coordinates(16)),
     (Ball(10_000), {"own": Own()}, Gram(), Coordinates(16)),
-    (Ball(10), {"lap": Laplacian(), "bi": Biharmonic()}, Exact(), Exact()),
-    (Ball(1_000), {"bi": Biharmonic()}, Coordinates(16), Coordinates(16)),
+    (Ball(10), {"lap": Laplacian(), "bi": Biharmonic()}, Gram(), Exact()),
+    (Ball(1_000), {"bi": Biharmonic()}, Gram(), Coordinates(16)),
+    (TimeCylinder(Ball(32)), {"bi": Biharmonic()}, Exact(), Coordinates(16)),  # a constraint of one's own
+    (TimeCylinder(Ball(33)), {"bi": Biharmonic()}, Coordinates(16), Coordinates(16)),
     (TimeCylinder(Ball(100)), {"lap": Laplacian()}, Exact(), Coordinates(16)),  # a constraint of one's own
     (TimeCylinder(Ball(1_000)), {"lap": Laplacian(), "dt": TimeDerivative()}, Coordinates(16), Coordinates(16)),
 ]
@@ -49,3 +51,8 @@ def test_a_network_of_norms_is_judged_along_these():
     family = Terms(cylinder, {"lap": Laplacian(), "dt": TimeDerivative()})
     assert judging_estimator(small_model(cylinder, lift=Norm() + Time()), family) == Gram()
     assert judging_estimator(small_model(cylinder, lift=LIFTS["affine"]), family) == Coordinates(16)
+
+
+def test_order_four_is_judged_by_a_direction_of_each_pair():
+    family = Terms(Ball(10), {"bi": Biharmonic()})
+    assert judging_estimator(small_model(family.domain), family) == Gram(shared=False)

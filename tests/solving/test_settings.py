@@ -38,8 +38,8 @@ SLOPES, KERNEL = prism.Spring(), prism.Spring(lift_in_kernel=True, lift_by_slope
         (Terms(prism.Ball(10_000), LAPLACIAN), prism.Spring(), prism.Gram()),
         (Terms(prism.Ball(1000), LAPLACIAN), SLOPES, prism.Gram(16)),
         (Terms(prism.Ball(1000), TRACE), SLOPES, prism.Gram(16)),
-        (Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}), SLOPES, prism.Coordinates(16)),
-        (Terms(prism.Ball(20), {"bi": prism.Biharmonic()}), SLOPES, prism.Exact()),
+        (Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}), SLOPES, prism.Gram()),
+        (Terms(prism.Ball(20), {"bi": prism.Biharmonic()}), SLOPES, prism.Gram()),
         (Terms(prism.TimeCylinder(prism.Ball(20)), HEAT), KERNEL, prism.Exact()),
         (Terms(prism.TimeCylinder(prism.Ball(200)), HEAT), KERNEL, prism.Coordinates(16)),
         (Conditioned(prism.Ball(50), LAPLACIAN), KERNEL, prism.Gram()),
@@ -56,6 +56,11 @@ def dense_part(settings: Settings) -> Dense:
     """Of the lift."""
     (part,) = parts_of(settings.architecture.lift).of_kind(Dense)
     return part
+
+
+def test_order_four_has_a_narrow_lift():
+    """Whose channels are taken in pairs."""
+    assert dense_part(Settings.choose(Terms(prism.Ball(1000), {"bi": prism.Biharmonic()}))).width == 16
 
 
 def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():

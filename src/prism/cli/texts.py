@@ -144,6 +144,8 @@ the studies:
   blocks       weights shared in blocks, to 5,000,000 dimensions
   parabolic    semilinear equations at one point, beside DeepBSDE and deep splitting
   hjb          control, with and without worst-case training
+  high-order   partial derivatives of high order as a series and by nested reverse mode
+  gpinn        with the residual's gradient in the loss and without it
 """,
 )
 LIST = Text(

@@ -1,5 +1,7 @@
 """Which estimator suits a family where nothing is said: a part of the rule of `solving/settings.py`."""
 
+from dataclasses import replace
+
 from prism.derivatives.estimators import Coordinates, Estimator, Exact, Gram
 from prism.networks.model import Model
 from prism.problem.family import Family
@@ -8,12 +10,14 @@ SAMPLED_DIRECTIONS = 16
 """Directions that a sampled estimator draws per point."""
 NATURAL_EXACT_UP_TO, FIRST_ORDER_EXACT_UP_TO = 128, 16
 """Dimensions up to which every direction is cheap, for a natural gradient and for a first-order optimiser."""
+QUARTIC_EXACT_UP_TO = 32
+"""The same where operators of order 4 take d² directions."""
 WIDE_LIFT_UP_TO = 2_000
 """Dimensions up to which the curvature of a solution shows beside its linear part, and a wide lift pays."""
 
 
 def suited_estimator(family: Family, natural: bool = True) -> Estimator:
-    """`Gram()` for a natural gradient where operators of order 2 stand under a constraint in closed form, with a sample
+    """`Gram()` for a natural gradient where isotropic operators stand under a constraint in closed form, with a sample
     of its directions behind the widest lift. Else every direction where that is cheap, and random coordinates beyond.
 
     For judging a solution (`judging_estimator`) the natural one is right: it has the least variance.
@@ -21,14 +25,21 @@ def suited_estimator(family: Family, natural: bool = True) -> Estimator:
     if natural and family.constraint().closed and takes_gram(family):
         return Gram(SAMPLED_DIRECTIONS) if needs_wide_lift(family) else Gram()
     exact_up_to = NATURAL_EXACT_UP_TO if natural else FIRST_ORDER_EXACT_UP_TO
+    if has_fourth_order(family):
+        exact_up_to = min(exact_up_to, QUARTIC_EXACT_UP_TO)
     return Exact() if family.domain.dimension <= exact_up_to else Coordinates(SAMPLED_DIRECTIONS)
 
 
 def judging_estimator(model: Model, family: Family) -> Estimator:
-    """What suits the family or, behind a lift of norms and time alone, `Gram()`: it has one direction for each norm."""
+    """What suits the family or, behind a lift of norms and time alone, `Gram()`: it has one direction for each norm.
+
+    Of order 4 `Gram()` is random behind lifts with structure. Its direction is then each pair's own: one for all of
+    them would make the mean of many products of two estimates as noisy as one of these.
+    """
     lift = model.lift
     norms_alone = lift.linear == 0 and all(group.spans_point or not group.sees_space for group in lift.groups)
-    return Gram() if norms_alone and takes_gram(family) else suited_estimator(family)
+    estimator = Gram() if norms_alone and takes_gram(family) else suited_estimator(family)
+    return replace(estimator, shared=False) if has_fourth_order(family) and isinstance(estimator, Gram) else estimator
 
 
 def is_isotropic(family: Family) -> bool:
@@ -36,14 +47,18 @@ def is_isotropic(family: Family) -> bool:
     return all(term.isotropic_order is not None for term in family.terms.values())
 
 
+def has_fourth_order(family: Family) -> bool:
+    """Whether a term takes the directions of the isotropic tensor of order 4, as Δ²u does: pairs of all directions."""
+    return any(term.isotropic_order == 4 for term in family.terms.values())
+
+
 def takes_gram(family: Family) -> bool:
-    """Whether `Gram` serves all terms: those of order 2, and those that have directions of their own, as u_t has."""
-    orders = [term.isotropic_order for term in family.terms.values()]
-    return 2 in orders and all(order in (2, None) for order in orders)
+    """Whether `Gram` has something to do: terms that take the directions of an isotropic tensor."""
+    return any(term.isotropic_order is not None for term in family.terms.values())
 
 
 def needs_wide_lift(family: Family) -> bool:
     """Whether the dimension is one where the solution's quadratic form, of rank d, shows and a wide lift pays; not with
-    time, whose lift is narrow."""
-    timeless = family.domain.time_horizon is None
+    time, whose lift is narrow, nor where directions are pairs of channels."""
+    timeless = family.domain.time_horizon is None and not has_fourth_order(family)
     return timeless and NATURAL_EXACT_UP_TO < family.domain.dimension <= WIDE_LIFT_UP_TO

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from prism.derivatives.estimators import Exact, Gram
+from prism.derivatives.estimators import Gram
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.numerics.precision import in_double_precision
@@ -139,8 +139,7 @@ def _sampled_rows(dimension: int, key: Key) -> Int[np.ndarray, "rows"]:
 def _residual(family: Family, key: Key, x: Point, mu: Parameter) -> Scalar:
     """r of N = 0."""
     place = constant_place(family, x, mu)
-    estimator = Gram() if all(term.isotropic_order in (2, None) for term in family.terms.values()) else Exact()
-    return constant_residual(family, draw_directions(family, estimator, place, key), x, mu, jnp.zeros(()))
+    return constant_residual(family, draw_directions(family, Gram(), place, key), x, mu, jnp.zeros(()))
 
 
 def reflected(points: Float[Array, "n coordinates"], dimension: int, key: Key) -> Float[Array, "n coordinates"]:

@@ -17,6 +17,7 @@ from prism.numerics.arguments import check_kind, check_positive, check_whole
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
     NATURAL_EXACT_UP_TO,
+    has_fourth_order,
     is_isotropic,
     needs_wide_lift,
     suited_estimator,
@@ -29,6 +30,8 @@ from prism.problem.user_code import calling, real_number
 from prism.training.natural.spring import Spring
 from prism.training.optimisers import Optimiser
 
+QUARTIC_LIFT = 16
+"""Channels of the dense lift where operators of order 4 take a direction for every pair of channels."""
 NATURAL_POINTS = 400
 """Points of a natural gradient's batch, fewer where they are long."""
 FEWEST_NATURAL_POINTS = 32
@@ -143,8 +146,14 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
             activation=Sin(),
             linear_lift=True,
         )
-    lift_width = 512 if needs_wide_lift(family) else 256 if family.domain.dimension <= NATURAL_EXACT_UP_TO else 64
-    return Architecture(Dense(lift_width, bias=1.0) + Affine(4), width=64, depth=3, generator_width=32)
+    return Architecture(Dense(_lift_width(family), bias=1.0) + Affine(4), width=64, depth=3, generator_width=32)
+
+
+def _lift_width(family: Family) -> int:
+    """Of the dense lift of an equation without time."""
+    if has_fourth_order(family):
+        return QUARTIC_LIFT
+    return 512 if needs_wide_lift(family) else 256 if family.domain.dimension <= NATURAL_EXACT_UP_TO else 64
 
 
 def fastest_rate(family: Family) -> float:
