@@ -97,18 +97,26 @@ def _skill(group: Sequence[Row]) -> str:
     return f"{skills[0]:.2g}" + (f" ({min(skills):.2g} to {max(skills):.2g})" if len(skills) > 1 else "")
 
 
+HIGH_ORDER = ("kdv2d", "kp", "gkdv", "biharmonic")
+
+
 def _is_elliptic(record: Row) -> bool:
-    """Whether it is one of the two-body families, which alone know an affine answer, with defaults."""
+    """Whether it is one of the two-body families of second order, which know an affine answer, with defaults."""
     named = any(record["job"].get(name) is not None for name in ("estimator", "lift", "pairs"))
-    return record.get("affine_error") is not None and not named
+    return record.get("affine_error") is not None and not named and not _is_of_high_order(record)
 
 
 def _has_named_lift(record: Row) -> bool:
-    return any(record["job"].get(name) is not None for name in ("lift", "pairs"))
+    named = any(record["job"].get(name) is not None for name in ("lift", "pairs"))
+    return named and not _is_of_high_order(record)
 
 
 def _is_in_time(record: Row) -> bool:
-    return record.get("affine_error") is None
+    return record.get("affine_error") is None and not _is_of_high_order(record)
+
+
+def _is_of_high_order(record: Row) -> bool:
+    return record["job"]["family"] in HIGH_ORDER
 
 
 def fine_tuning(record: Row) -> str:
@@ -267,6 +275,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "accuracy-estimators": ("accuracy_estimators.json", accuracy_of_estimators),
     "accuracy-lifts": ("accuracy.json", lambda records: accuracy(filter(_has_named_lift, records))),
     "accuracy-time": ("accuracy.json", lambda records: accuracy(filter(_is_in_time, records))),
+    "accuracy-high-order": ("accuracy.json", lambda records: accuracy(filter(_is_of_high_order, records))),
     "fine-tuning": ("fine_tuning.json", fine_tuning),
     "fine-tuning-steps": ("fine_tuning.json", fine_tuning_steps),
     "step-time": ("step_time.json", step_time),
@@ -275,6 +284,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "typed-in-heat": ("typed_in.json", typed_in_heat),
     "typed-in-control": ("typed_in.json", typed_in_control),
     "kink": ("kink.json", markdown),
+    "wave-conditions": ("wave_conditions.json", markdown),
     "basket": ("basket.json", markdown),
     "reliability": ("reliability.json", reliability),
     "reliability-details": ("reliability.json", reliability_details),

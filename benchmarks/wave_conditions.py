@@ -170,8 +170,7 @@ def measured(name: str, way: str, seconds: float, seed: int) -> dict:
     family = WAYS[way](KINDS[name].create())
     outcome = solved_by_default(family, seconds, seed=seed)
     found = outcome.solution.training.evaluation
-    labels = {"equation": name, "given": way, "seed": seed, "seconds": seconds}
-    labels |= {"steps": outcome.steps, "preparation, s": round(outcome.compile_seconds)}
+    labels = {"equation": name, "given": way, "seed": seed, "seconds": seconds, "steps": outcome.steps}
     errors = {"relative L2": found.relative_l2, "trivial": found.trivial_error, "μ-blind": found.mu_blind_error}
     return {**labels, **errors, "skill": found.skill}
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from helpers import KEY, D, close, decomposed
 
-from prism.derivatives.directions import Dense, Gradients, Spanned, Sparse, View, along_axes
+from prism.derivatives.directions import Dense, Gradients, Sparse, View, along_axes
 from prism.derivatives.estimators import Coordinates, Exact, Gram
+from prism.derivatives.spans import Spanned
 
 COORDINATES, WIDTH = D + 1, 3
 """The last coordinate (time) is in no direction."""

@@ -19,9 +19,9 @@ from prism.derivatives.estimators import (
     Gaussian,
     Gram,
     Rademacher,
-    inverse_root,
-    random_subset,
 )
+from prism.derivatives.spans import inverse_root
+from prism.numerics.random import random_subset
 
 DRAWS = 20_000
 WIDTH = 2
@@ -139,7 +139,7 @@ def test_channels_in_the_span_of_others_are_counted(dtype):
     """The rest of the space has as many dimensions as there are, whatever the width: f stands for them. To the root of
     the machine epsilon; a length of rounding over rounding in place of zero is off by a tenth and more."""
     generator = np.random.default_rng(1)
-    rest = jax.jit(lambda view: Gram().draw(2, D, view.width, KEY).at(view).directions.rest)
+    rest = jax.jit(lambda view: Gram().draw(2, D, view.width, KEY).at(view).directions.rest_dimension)
     for rank, width in ((1, 2), (2, 3)):
         for _ in range(10):
             weight = generator.normal(size=(D, rank)) @ generator.normal(size=(rank, width))

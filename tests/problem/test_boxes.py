@@ -9,7 +9,8 @@ import pytest
 from helpers import KEY, close, samples, uniform_distance
 
 from prism import AtTime, Ball, Cube, Family, InputError, Region, TimeCylinder, TimeDerivative, Uniform
-from prism.networks.lifts.parts import Dense
+from prism.networks.lifts.lift import Lift
+from prism.networks.lifts.parts import Dense, Norm, Quadratic, Sites, parts_of
 from prism.networks.model import Architecture, Model
 from prism.problem.boxes import Box, Faces
 from prism.solution import export_numpy
@@ -175,3 +176,14 @@ MISTAKES = {
 def test_a_mistake_is_told_with_its_fix(build, message):
     with pytest.raises(InputError, match=message):
         build()
+
+
+@pytest.mark.parametrize("part", [Sites(2), Norm(), Quadratic()], ids=lambda part: type(part).__name__)
+def test_channels_that_measure_coordinates_alike_refuse_boxes_far_from_each_other(part):
+    """They would begin where every activation is flat."""
+    uneven, even = Box((-1.0, 10.0), (1.0, 12.0)), Box((-6.0, -4.0), (12.0, 4.0))
+    assert not TimeCylinder(uneven).alike
+    assert TimeCylinder(even).alike
+    Lift.create(parts_of(part), even, KEY)
+    with pytest.raises(InputError, match="measures all coordinates alike, and those of this Box lie far from each"):
+        Lift.create(parts_of(part), uneven, KEY)

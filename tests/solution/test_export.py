@@ -15,7 +15,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, BALL, CYLINDER, KEY, LIFTS, MODULATIONS, WIDER, Terms, linear
+from helpers import ACTIVATIONS, BALL, BIHARMONIC, CYLINDER, KEY, LIFTS, MODULATIONS, WIDER, Terms, linear
 from solution.networks import random_network
 
 import prism
@@ -64,6 +64,10 @@ def agrees(solution: Solution, path) -> None:
 @pytest.mark.parametrize("modulation", MODULATIONS.values(), ids=MODULATIONS)
 def test_every_modulation_agrees(modulation, tmp_path):
     agrees(solution_of(modulation=modulation, lift=linear(6, 3)), tmp_path / "out")
+
+
+def test_a_clamped_solution_agrees(tmp_path):
+    agrees(solution_of(BIHARMONIC), tmp_path / "out")
 
 
 def test_a_network_without_affine_channels_agrees(tmp_path):
@@ -208,7 +212,7 @@ DAMAGE = {
     "half of the weights": ({WEIGHTS: lambda content: content[: len(content) // 2]}, "weights.npz is not what was"),
     "half of the description": ({DESCRIPTION: lambda content: content[:40]}, "solution.json is no exported solution"),
     "no object": ({DESCRIPTION: lambda _: b"[]"}, "solution.json is no exported solution"),
-    "another format": (described(format=9), "its format is 9, this file reads 5"),
+    "another format": (described(format=9), "its format is 9, this file reads 6"),
     "an unknown activation": (described(activation="os.system"), "os.system"),
 }
 
@@ -296,7 +300,14 @@ def described(weights: bytes, **changes) -> bytes:
     """A description that goes with these weights."""
     entries = {"parameters": {"k": [0.0, 1.0]}, "trained": [[0.0, 1.0]], "region": {}, "logarithmic": False}
     entries |= {"format": export_numpy.FORMAT, "coordinates": 2, "activation": "Tanh", "layers": 1, "bent": []}
-    entries |= {"generator_layers": 1, "linear_lift": False, "read_out": [], "groups": [], "vanishing_radius": None}
+    entries |= {
+        "generator_layers": 1,
+        "linear_lift": False,
+        "read_out": [],
+        "groups": [],
+        "vanishing_radius": None,
+        "vanishing_power": None,
+    }
     return json.dumps({**entries, "weights_sha256": hashlib.sha256(weights).hexdigest(), **changes}).encode()
 
 

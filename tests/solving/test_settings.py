@@ -9,10 +9,10 @@ from helpers import KEY, Terms, linear
 import prism
 from prism.derivatives.operators import Isotropic
 from prism.derivatives.taylor import Sin
-from prism.families import AllenCahn, Convection
+from prism.families import AllenCahn, Convection, KdV2D
 from prism.networks.lifts.parts import Dense, parts_of
 from prism.objective.rows import Slopes
-from prism.solving.settings import Settings
+from prism.solving.settings import Settings, fastest_rate
 
 
 class Conditioned(Terms):
@@ -70,6 +70,15 @@ def test_time_has_a_linear_lift_and_the_frequencies_of_the_fastest_parameter():
     assert dense_part(found).clocks == 30.0
     assert isinstance(found.architecture.activation, Sin)
     assert dense_part(Settings.choose(Terms(prism.TimeCylinder(prism.Ball(20)), HEAT))).clocks == 1.0
+
+
+def test_the_fastest_rate_may_be_at_any_corner():
+    """That of a kink: |ω| is 3.4 at (0.5, 1.5), below 1.2 where both parameters are equal."""
+    family = KdV2D.create(wave=(0.5, 0.15))
+    at = lambda *mu: float(family.rate(family.parameters.named(jnp.asarray(mu))))
+    assert (
+        fastest_rate(family) == max(at(a, b) for a in (0.5, 1.5) for b in (0.5, 1.5)) > max(at(0.5, 0.5), at(1.5, 1.5))
+    )
 
 
 def test_adam_keeps_the_sizes_of_the_paper():

@@ -87,14 +87,15 @@ def add_problem(problem: _ActionsContainer) -> None:
     problem.add_argument(
         "--scaled",
         action="store_true",
-        help="A harder variant of the families in the ball (the first four of `prism list`): coordinates are stretched "
+        help="A harder variant of the families in the ball (the first five of `prism list`): coordinates are stretched "
         "to order one, so that the problem is really d-dimensional.",
     )
     problem.add_argument(
         "--pairs",
         metavar="P",
         help="Which coordinates interact in the solution of the families in the ball: chain (neighbours, the default), "
-        "random (random pairs), all (every one with every other) or none (u depends on |x| alone).",
+        "random (random pairs), all (every one with every other; not for biharmonic) or none (u "
+        "depends on |x| alone).",
     )
     problem.add_argument(
         "--wave",

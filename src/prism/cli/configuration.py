@@ -11,6 +11,7 @@ from prism.cli.own_families import is_own, load_own
 from prism.cli.speech import say
 from prism.errors import InputError
 from prism.files.reading import blaming, converted
+from prism.numerics.texts import counted
 from prism.solving.results import Standing
 from prism.solving.tasks import MADE_BY
 
@@ -47,8 +48,8 @@ def with_own_dimension(given: Mapping[str, object]) -> dict[str, object]:
     if dimension is None:
         return dict(given)
     if given.get("dim", dimension) != dimension:
-        dimensions = f"{dimension} space dimension{'s' if dimension > 1 else ''}"
-        raise InputError(f"--dim {given['dim']}: {family} has {dimensions}; leave --dim out")
+        own = counted(dimension, "space dimension")
+        raise InputError(f"--dim {given['dim']}: {family} has {own}; leave --dim out")
     return {**given, "dim": dimension}
 
 

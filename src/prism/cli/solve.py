@@ -10,6 +10,7 @@ from prism.cli.own_families import is_own
 from prism.cli.speech import answer, say
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
+from prism.numerics.texts import counted
 from prism.problem.family import Family
 from prism.problem.fingerprint import same_equation
 from prism.reporting.records import RunDirectory
@@ -82,7 +83,7 @@ def with_trials(task: Task) -> Task:
 
 def solve_into(directory: RunDirectory, task: Task, resume: bool, as_json: bool) -> int:
     """Solve and leave everything in the directory; returns the exit code."""
-    say(f"{task.options.family} in {task.options.dim:,} dimensions, into {directory.path}")
+    say(f"{task.options.family} in {counted(task.options.dim, 'dimension')}, into {directory.path}")
     if task.options.lift == AUTO:
         task = with_trials(task)
     chosen = task.options

@@ -19,12 +19,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
-from prism.derivatives.directions import Decomposition, Dense, Draw, Spanned, Sparse, View, along_axes
+from prism.derivatives.directions import Decomposition, Dense, Draw, Sparse, along_axes
+from prism.derivatives.polarisation import fourth_powers
+from prism.derivatives.spans import Mixture, QuarticMixture, with_point_and_rest
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, child
-from prism.numerics.random import normals
+from prism.numerics.random import normals, random_subset
 from prism.shapes import Key
 
 
@@ -210,7 +212,7 @@ class Gram(Counted):
             mix, weight = jax.random.rademacher(key, (count, width), dtype=float), 1.0 / count
         beyond = jnp.asarray([1.0, dimension - width - 1.0])
         weights = jnp.concatenate([jnp.full(mix.shape[0], weight), beyond])
-        return Mixture(_with_point_and_rest(mix), normal, weights)
+        return Mixture(with_point_and_rest(mix), normal, weights)
 
     def _over_coordinates(self, order: int, dimension: int) -> Estimator:
         """Where there are fewer coordinates than channels."""
@@ -222,119 +224,6 @@ class Gram(Counted):
         there = dimension if dimension <= width + 1 else width
         count = there if self.count is None else min(self.count, there)
         return _subset_count(order, count if order == 2 or there == dimension else count + 2)
-
-
-class Mixture(Draw):
-    """Directions in the span of a lift that is not yet known: their coefficients in its basis and in the two vectors
-    beyond (`Spanned`), and a normal vector for the rest of the space."""
-
-    mix: Float[Array, "n width_and_2"]
-    normal: Float[Array, "m"]
-    weights: Float[Array, "n"]
-
-    def at(self, view: View | None) -> Decomposition:
-        return Decomposition(self._spanned(view), self.weights)
-
-    def _spanned(self, view: View | None) -> Spanned:
-        if view is None or view.width != self.mix.shape[-1] - 2:
-            raise InputError("Gram looks at the network's lift; use it in solve(), or take Exact() for a bare tensor")
-        linear, own = jax.lax.stop_gradient((view.gradients.linear, view.gradients.own))
-        inverse = inverse_root(linear.T @ linear, linear.shape[0])
-        mix = self.mix.astype(linear.dtype)
-        return Spanned(linear, inverse, added_basis(linear, inverse, own), mix, self.normal, view.x)
-
-
-class QuarticMixture(Mixture):
-    """The same for order 4; `lone_rest` is the number of the direction that is f alone. Its weight depends on how many
-    dimensions the rest of the space has, which is seen where the lift is known."""
-
-    lone_rest: int = eqx.field(static=True)
-
-    @staticmethod
-    def of(chosen: Int[Array, "n"], width: int, normal: Float[Array, "m"]) -> "QuarticMixture":
-        """From some of the channels' directions, weighted by the inverse of their chance to be chosen."""
-        count, rest = chosen.shape[0], normal.shape[0] - width - 1.0
-        times = jnp.append(jnp.full(count, width / max(count, 1)), jnp.asarray([1.0, rest]))
-        both = (width - 1) * count / ((count - 1) * width) if count > 1 else 0.0
-        among_chosen = (jnp.arange(count + 2) < count).astype(times.dtype)
-        correction = 1.0 + (both - 1.0) * jnp.outer(among_chosen, among_chosen)
-        combined, weights = fourth_powers(times.at[-1].set(0.0), 2.0 * jnp.outer(times, times) * correction)
-        vectors = jnp.eye(width + 2)[jnp.append(chosen, jnp.asarray([width, width + 1]))]
-        return QuarticMixture(jnp.asarray(combined) @ vectors, normal, weights, count + 1)
-
-    def at(self, view: View | None) -> Decomposition:
-        """m(m+2)/3 for the m dimensions that there are, where f has the length √(m/n) for the n that were expected."""
-        spanned = self._spanned(view)
-        expected, there = self.normal.shape[0] - self.mix.shape[-1] + 1.0, jax.lax.stop_gradient(spanned.rest)
-        alone = (expected / there) ** 2 * there * (there + 2.0) / 3.0
-        return Decomposition(spanned, self.weights.at[self.lone_rest].add(alone))
-
-
-def fourth_powers(
-    singles: Float[Array, "k"], pairs: Float[Array, "k k"]
-) -> tuple[Float[np.ndarray, "kk k"], Float[Array, "kk"]]:
-    """Σ_a s_a a⁴ + Σ_{a<b} p_ab a²b² of k vectors as fourth powers: the coefficients of each in these vectors, and its
-    weight. By polarisation  12 a²b² = (a+b)⁴ + (a−b)⁴ − 2a⁴ − 2b⁴."""
-    first, second = np.triu_indices(singles.shape[0], 1)
-    units, among = np.eye(singles.shape[0]), pairs[first, second] / 12.0
-    alone = singles.at[first].add(-2.0 * among).at[second].add(-2.0 * among)
-    combined = np.concatenate([units, units[first] + units[second], units[first] - units[second]])
-    return combined, jnp.concatenate([alone, among, among])
-
-
-def _with_point_and_rest(mix: Float[Array, "n width"]) -> Float[Array, "n_and_2 width_and_2"]:
-    """These mixtures of a lift's basis, then e and f."""
-    return jnp.zeros((mix.shape[0] + 2, mix.shape[1] + 2)).at[:-2, :-2].set(mix).at[-2:, -2:].set(jnp.eye(2))
-
-
-def added_basis(
-    linear: Float[Array, "d width"], inverse: Float[Array, "width width"], own: Float[Array, "d own"]
-) -> Float[Array, "d own"]:
-    """An orthonormal basis of what the columns of `own` add to the span of `linear`; a column of zeros for one that
-    adds nothing but rounding."""
-    if own.shape[1] == 0:
-        return own
-    project = lambda matrix: matrix - linear @ (inverse @ (inverse.T @ (linear.T @ matrix)))
-    sizes = jnp.sum(own * own, axis=0)
-    rest = project(project(own))
-    there = jnp.sum(rest * rest, axis=0) > 1e3 * jnp.finfo(own.dtype).eps * sizes
-    rest = jnp.where(there, rest, 0.0)
-    basis = rest @ inverse_root(rest.T @ rest, rest.shape[0])
-    # A column in the span of those before it leaves noise of any length, which counts as nothing too.
-    return jnp.where(jnp.abs(jnp.sum(basis * basis, axis=0) - 1.0) < 0.1, basis, 0.0)
-
-
-def inverse_root(gram: Float[Array, "width width"], terms: int) -> Float[Array, "width width"]:
-    """C⁻¹ with CᵀC = G, for a possibly singular G whose entries are sums of `terms` products: its columns are
-    normalised and its diagonal raised by rounding.
-
-    A column that vanishes, or lies in the span of others, gets a direction along which nothing changes.
-    """
-    width = gram.shape[0]
-    if width == 0:
-        return gram
-    diagonal = jnp.diagonal(gram)
-    size = jnp.where(diagonal > 0, jax.lax.rsqrt(jnp.where(diagonal > 0, diagonal, 1.0)), 1.0)
-    jitter = max(width, terms**0.5) * jnp.finfo(gram.dtype).eps
-    normal = size[:, None] * gram * size[None] + jitter * jnp.eye(width, dtype=gram.dtype)
-    lower = jnp.linalg.cholesky(normal)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.diag(size), lower=True)
-    return inverse.T
-
-
-def random_subset(key: Key, dimension: int, count: int) -> Int[Array, "n"]:
-    """A uniformly random set of `count` of {0 ... dimension−1} in O(count²), whatever the dimension (Floyd).
-
-    For j = d−n ... d−1 draw t from {0 ... j}; take t, or j itself where t has been taken.
-    """
-    last = jnp.arange(dimension - count, dimension)
-    draws = jax.random.randint(key, (count,), 0, last + 1)
-
-    def take(position: int | Array, chosen: Int[Array, "n"]) -> Int[Array, "n"]:
-        taken = jnp.any(chosen == draws[position])
-        return chosen.at[position].set(jnp.where(taken, last[position], draws[position]))
-
-    return jax.lax.fori_loop(0, count, take, jnp.full(count, -1, draws.dtype), unroll=min(count, 16))
 
 
 def _subset_decomposition(order: int, dimension: int, chosen: Int[Array, "n"]) -> Decomposition:

@@ -1,25 +1,27 @@
-"""Frames: operators that share their directions, and so are read off one jet."""
+"""Frames: operators that share their directions, and so are read off one expansion."""
 
+import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from prism.derivatives.directions import Decomposition, Draw, Sparse
+from prism.derivatives.directions import Decomposition, Draw
 from prism.derivatives.estimators import Estimator
 from prism.derivatives.expansion import Expansion
 from prism.derivatives.moments import Axes, Moments, fewest_directions
-from prism.derivatives.operators import Operator, Place
+from prism.derivatives.operators import Operator, Place, sparse_directions
 from prism.derivatives.partials import PartialJet, divisors
 from prism.derivatives.taylor import Jet, collapse, first_of, linear_jet
 from prism.shapes import Key, Scalar, Vector
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(abc.ABC):
     """Operators under names, and the directions of the first of them, which serve all."""
 
     operators: Mapping[str, Operator]
@@ -31,13 +33,8 @@ class Frame:
 
     @property
     def order(self) -> int:
-        """Up to which coefficient the jet goes."""
+        """The highest order of derivative that is needed."""
         return max(operator.order for operator in self.operators.values())
-
-    @property
-    def collapsed(self) -> bool:
-        """Whether the highest coefficient is needed as a weighted sum over directions alone."""
-        return all(operator.linear for operator in self.operators.values() if operator.order == self.order)
 
     @property
     def is_fixed(self) -> bool:
@@ -52,29 +49,53 @@ class Frame:
         """The random part of its directions."""
         return self.leader.draw(estimator, place, key)
 
+    @property
+    @abc.abstractmethod
+    def collapsed(self) -> bool:
+        """Whether the highest coefficient is needed as a weighted sum over directions alone."""
+
+    @abc.abstractmethod
     def decompose(self, draw: Draw, place: Place) -> Decomposition:
         """Directions and weights at a place."""
-        return self.leader.decompose(draw, place)
 
+    @abc.abstractmethod
     def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> Expansion:
-        """That of a function with these coefficients along the directions, or of a linear one, whose first ones alone
-        are given."""
-        if top is None and len(lower) == 1:
-            return linear_jet(value, lower[0], self.order, self.collapsed, weights)
-        return Jet(value, tuple(lower), top, weights)
+        """That of a function with these coefficients along the directions; of a linear one the first alone are
+        given."""
+
+    @abc.abstractmethod
+    def read(self, u: Any) -> dict[str, Scalar]:
+        """The value of every operator, off an expansion that this frame made."""
+
+    @abc.abstractmethod
+    def sizes(self, u: Jet) -> dict[str, Scalar]:
+        """The sum of the absolute values that each operator adds up, for a jet with all of its coefficients."""
 
     def constant(self, value: Scalar, decomposition: Decomposition) -> Expansion:
-        """That of a constant."""
+        """The expansion of a constant."""
         weights = decomposition.weights
         return self.expansion(value, (jnp.zeros_like(weights),), None, weights)
 
-    def read(self, u: Expansion) -> dict[str, Scalar]:
-        """The value of every operator."""
-        assert isinstance(u, Jet)
+
+class DirectionFrame(Frame):
+    """Operators that read the jet along one set of directions, each in its own way: Δu and |∇u|²."""
+
+    @property
+    def collapsed(self) -> bool:
+        return all(operator.linear for operator in self.operators.values() if operator.order == self.order)
+
+    def decompose(self, draw: Draw, place: Place) -> Decomposition:
+        return self.leader.decompose(draw, place)
+
+    def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> Jet:
+        if top is None and len(lower) == 1:  # linear channels: nothing beyond the first
+            return linear_jet(value, lower[0], self.order, self.collapsed, weights)
+        return Jet(value, tuple(lower), top, weights)
+
+    def read(self, u: Jet) -> dict[str, Scalar]:
         return {name: operator.read(u) for name, operator in self.operators.items()}
 
     def sizes(self, u: Jet) -> dict[str, Scalar]:
-        """The sum of the absolute values that each operator adds up, for a jet with all of its coefficients."""
         summed = lambda k: math.factorial(k) * jnp.abs(u.weights) @ jnp.abs(u.lower[k - 1])
         each = self.operators.items()
         return {name: summed(one.order) if one.linear else jnp.abs(one.read(u)) for name, one in each}
@@ -83,7 +104,7 @@ class Frame:
 @dataclass(frozen=True)
 class PartialFrame(Frame):
     """All partial derivatives of an equation, and all that divide them, as one series in several variables; a function
-    is differentiated along the fewest directions that give them together."""
+    is differentiated along few directions that give them together."""
 
     axes: tuple[Axes, ...]
     """Of each operator."""
@@ -103,16 +124,14 @@ class PartialFrame(Frame):
         return False
 
     def decompose(self, draw: Draw, place: Place) -> Decomposition:
-        moments = self.moments
-        sparse = Sparse(jnp.asarray(moments.indices), jnp.asarray(moments.values))
-        return Decomposition(sparse, jnp.ones(len(moments.orders)))
+        # Nobody reads these weights: every derivative has its own.
+        return Decomposition(sparse_directions(self.moments), jnp.ones(len(self.moments.orders)))
 
-    def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> Expansion:
+    def expansion(self, value: Array, lower: Sequence[Array], top: Array | None, weights: Vector) -> PartialJet:
         assert top is None
         return PartialJet.of(value, lower, self.every)
 
-    def read(self, u: Expansion) -> dict[str, Scalar]:
-        assert isinstance(u, PartialJet)
+    def read(self, u: PartialJet) -> dict[str, Scalar]:
         return {name: u.derivative(axes) for name, axes in zip(self.operators, self.axes, strict=True)}
 
     def sizes(self, u: Jet) -> dict[str, Scalar]:
@@ -141,4 +160,4 @@ def framed(operators: Mapping[str, Operator], dimension: int, coordinates: int) 
 def _frame_of(group: Mapping[str, Operator], dimension: int, coordinates: int) -> Frame:
     axes: Sequence[Axes | None] = [operator.axes_in(dimension, coordinates) for operator in group.values()]
     known = tuple(one for one in axes if one is not None)
-    return PartialFrame(group, known) if known else Frame(group)
+    return PartialFrame(group, known) if known else DirectionFrame(group)

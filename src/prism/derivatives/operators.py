@@ -2,7 +2,8 @@
 
 Any decomposition A = Σ_j w_j v_j⊗...⊗v_j turns L u into directional derivatives, so an operator only says which
 directions it takes (the estimator's where its tensor is isotropic, its own where it is a partial derivative) and how
-its value is read off the jet of u. Operators that share their directions are read off one jet.
+its value is read off the jet of u. Operators that share their directions are read off one jet, and the partial
+derivatives of an equation are taken together (`frames.py`).
 """
 
 import abc
@@ -17,7 +18,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition, Dense, Draw, Gradients, Sparse, View
 from prism.derivatives.estimators import Estimator
-from prism.derivatives.moments import Axes, fewest_directions
+from prism.derivatives.moments import Axes, Moments, fewest_directions
 from prism.derivatives.taylor import Jet
 from prism.errors import InputError
 from prism.numerics.arguments import check_function
@@ -233,9 +234,12 @@ class PartialDerivative(OwnDirections):
 
     def directions(self, place: Place) -> Decomposition:
         found = fewest_directions((self.axes_in(place.dimension, place.x.shape[0]),))
-        return Decomposition(
-            Sparse(jnp.asarray(found.indices), jnp.asarray(found.values)), jnp.asarray(found.weights[0])
-        )
+        return Decomposition(sparse_directions(found), jnp.asarray(found.weights[0]))
+
+
+def sparse_directions(moments: Moments) -> Sparse:
+    """The directions of partial derivatives, of few coordinates each."""
+    return Sparse(jnp.asarray(moments.indices), jnp.asarray(moments.values))
 
 
 class Partial(PartialDerivative):

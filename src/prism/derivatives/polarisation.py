@@ -7,7 +7,9 @@ import itertools
 import math
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 
 def polarise(multi_index: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -27,3 +29,15 @@ def polarise(multi_index: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         merged[primitive] = merged.get(primitive, Fraction(0)) + weight * signed_length**order
     kept = {direction: weight for direction, weight in merged.items() if weight}
     return np.array(list(kept), dtype=float), np.array([float(weight) for weight in kept.values()])
+
+
+def fourth_powers(
+    singles: Float[Array, "k"], pairs: Float[Array, "k k"]
+) -> tuple[Float[np.ndarray, "kk k"], Float[Array, "kk"]]:
+    """Σ_a s_a a⁴ + Σ_{a<b} p_ab a²b² of k vectors as fourth powers: the coefficients of each in these vectors, and its
+    weight. By polarisation  12 a²b² = (a+b)⁴ + (a−b)⁴ − 2a⁴ − 2b⁴."""
+    first, second = np.triu_indices(singles.shape[0], 1)
+    units, among = np.eye(singles.shape[0]), pairs[first, second] / 12.0
+    alone = singles.at[first].add(-2.0 * among).at[second].add(-2.0 * among)
+    combined = np.concatenate([units, units[first] + units[second], units[first] - units[second]])
+    return combined, jnp.concatenate([alone, among, among])

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from prism.errors import InputError
 from prism.numerics.arguments import real
+from prism.numerics.texts import counted
 from prism.problem.boxes import Box, Faces
 from prism.problem.conditions import Condition, Prescribed
 from prism.problem.constraints import Constraint, HardConstraint
@@ -60,7 +61,7 @@ class SolitonFamily(Family):
         """The problem for one wave, `usual_wave` unless given. Nothing of it is random, and its dimension is fixed."""
         space, chosen = parameters or cls.box, cls.usual_wave if wave is None else tuple(wave)
         if dimension not in (None, cls.space_dimension):
-            own = f"{cls.space_dimension} space dimension{'s' if cls.space_dimension > 1 else ''}"
+            own = counted(cls.space_dimension, "space dimension")
             raise InputError(f"{cls.__name__} has {own}, not {dimension}; leave the dimension out")
         if len(chosen) != len(cls.usual_wave) or not all(
             0.0 < real("a number of the wave", k) < math.inf for k in chosen

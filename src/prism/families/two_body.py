@@ -28,7 +28,7 @@ PAIRS = {
 """Which coordinates interact in the exact solution."""
 VARIANTS = {
     "scaled": "coordinates stretched to order one, so that the problem is really d-dimensional",
-    "pairs": f"which coordinates interact in the solution: {', '.join(PAIRS)}",
+    "pairs": f"which coordinates interact in the solution: {', '.join(PAIRS)} (all: of second order alone)",
 }
 """What else `InteractionFamily.create` takes."""
 
@@ -72,7 +72,7 @@ class InteractionFamily(Family):
         """ω₁ and ω₂ of the exact solution."""
 
     def exact(self, x: Point, mu: Named) -> Scalar:
-        """(1 − |x|²)^m S(x), from which f is made; S is a sum over pairs of neighbours unless others are chosen."""
+        """(1 − |x|²)ᵐ S(x), from which f is made; m = 1, or 2 if u is clamped; S is a sum over interacting pairs."""
         return self.factor(x) * self.interaction.value(x, *self.frequencies(mu))
 
     def affine(self, x: Point, mu: Named) -> Scalar:

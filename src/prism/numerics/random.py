@@ -7,7 +7,7 @@ References: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 201
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from prism.numerics.elementary import sin_cos
 
@@ -45,3 +45,18 @@ def normals(key: PRNGKeyArray, count: int) -> Float[Array, "n"]:
 def _uniform(words: Words) -> Float[Array, "n"]:
     """(k + 1/2)·2⁻²³ from the upper 23 bits k: inside (0, 1), both ends left out."""
     return (words >> 9).astype(jnp.float32) * 2.0**-23 + 2.0**-24
+
+
+def random_subset(key: PRNGKeyArray, dimension: int, count: int) -> Int[Array, "n"]:
+    """A uniformly random set of `count` of {0 ... dimension−1} in O(count²), whatever the dimension (Floyd).
+
+    For j = d−n ... d−1 draw t from {0 ... j}; take t, or j itself where t has been taken.
+    """
+    last = jnp.arange(dimension - count, dimension)
+    draws = jax.random.randint(key, (count,), 0, last + 1)
+
+    def take(position: int | Array, chosen: Int[Array, "n"]) -> Int[Array, "n"]:
+        taken = jnp.any(chosen == draws[position])
+        return chosen.at[position].set(jnp.where(taken, last[position], draws[position]))
+
+    return jax.lax.fori_loop(0, count, take, jnp.full(count, -1, draws.dtype), unroll=min(count, 16))

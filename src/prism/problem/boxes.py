@@ -16,6 +16,9 @@ from prism.problem.points import Domain
 from prism.problem.regions import Region
 from prism.shapes import Key, Point, Scalar
 
+FARTHEST = 4.0
+"""By how many spreads a coordinate may lie from the middle of the longest side where all are measured from there."""
+
 
 def _ends(given: Any) -> tuple[float, ...]:
     check_kind("the ends of a Box", given, Sequence, "one number per coordinate, such as (-8.0, -4.0)")
@@ -53,11 +56,16 @@ class Box(Domain):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of the longest side, around its middle."""
+        """The ends of the longest side."""
         return max(zip(self.lows, self.highs, strict=True), key=lambda side: side[1] - side[0])
 
     def interval(self, index: int) -> tuple[float, float]:
         return self.lows[index], self.highs[index]
+
+    @property
+    def alike(self) -> bool:
+        ends = np.asarray([self.lows, self.highs])
+        return bool(np.all(np.abs(ends - np.mean(self.bounds)) <= FARTHEST * self.spread))
 
     @property
     def spread(self) -> float:
@@ -128,6 +136,10 @@ class Faces(Domain):
 
     def interval(self, index: int) -> tuple[float, float]:
         return self.whole.interval(index)
+
+    @property
+    def alike(self) -> bool:
+        return self.whole.alike
 
     @property
     def spread(self) -> float:

@@ -66,6 +66,11 @@ class Domain(eqx.Module):
         return self.bounds
 
     @property
+    def alike(self) -> bool:
+        """Whether `bounds` and `spread` describe every space coordinate, not only some."""
+        return True
+
+    @property
     def spread(self) -> float:
         """How far one space coordinate mostly lies from the centre: its standard deviation."""
         low, high = self.bounds
@@ -217,6 +222,10 @@ class Redrawn(Domain):
 
     def interval(self, index: int) -> tuple[float, float]:
         return self.original.interval(index)
+
+    @property
+    def alike(self) -> bool:
+        return self.original.alike
 
     @property
     def spread(self) -> float:

@@ -60,6 +60,10 @@ class TimeCylinder(Domain):
         return self.space.interval(index)
 
     @property
+    def alike(self) -> bool:
+        return self.space.alike
+
+    @property
     def spread(self) -> float:
         return self.space.spread
 

@@ -33,7 +33,7 @@ from prism.numerics.chunks import CHUNK_NUMBERS
 from prism.numerics.keys import Purpose, items, stream
 from prism.numerics.precision import in_double_precision
 from prism.objective.residuals import solution_value
-from prism.problem.constraints import Free, VanishingOnSphere
+from prism.problem.constraints import Constraint, Free, VanishingOnSphere
 from prism.problem.family import Family
 from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.terms import sample_pair
@@ -157,13 +157,22 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
         "groups": [{"kind": recipe.kind, **recipe.numbers} for recipe in recipes],
         "linear_lift": model.manifold.linear_lift,
         "generator_layers": len(model.generator.weights),
-        "vanishing_radius": constraint.radius if isinstance(constraint, VanishingOnSphere) else None,
+        **_vanishing(constraint),
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
     return {
         FORWARD: read_bytes(export_numpy.__file__),
         DESCRIPTION: (json_text(description, indent=2) + "\n").encode(),
         WEIGHTS: weights,
+    }
+
+
+def _vanishing(constraint: Constraint) -> dict[str, float | int | None]:
+    """On which sphere u vanishes, and with how many derivatives."""
+    there = isinstance(constraint, VanishingOnSphere)
+    return {
+        "vanishing_radius": constraint.radius if there else None,
+        "vanishing_power": constraint.power if there else None,
     }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-FORMAT = 5
+FORMAT = 6
 WEIGHTS, DESCRIPTION = "weights.npz", "solution.json"
 
 
@@ -65,6 +65,7 @@ class Solution:
             self.linear_lift: bool = content["linear_lift"]
             self.bent, self.read_out, self.groups = content["bent"], content["read_out"], content["groups"]
             self.radius: float | None = content["vanishing_radius"]
+            self.power: int | None = content["vanishing_power"]
             expected = content["weights_sha256"]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ValueError(f"{DESCRIPTION} is no exported solution ({type(error).__name__}: {error})") from error
@@ -131,9 +132,11 @@ class Solution:
         return np.stack([side.reshape(-1) for side in np.broadcast_arrays(*sides)], axis=-1)
 
     def _constrained(self, x: np.ndarray, mu: np.ndarray) -> np.ndarray:
-        """u = N, or (1 − |x|²/R²) N where u vanishes on the sphere."""
+        """u = N, or (1 − |x|²/R²)ᵐ N where u vanishes on the sphere, clamped with m = 2."""
         network = self._network(x, self._embedding(mu))
-        return network if self.radius is None else (1.0 - np.sum(x * x, axis=1) / self.radius**2) * network
+        if self.radius is None:
+            return network
+        return (1.0 - np.sum(x * x, axis=1) / self.radius**2) ** self.power * network
 
     def _embedding(self, mu: np.ndarray) -> np.ndarray:
         """What the generator makes of μ, standardised in the coordinate in which its law is uniform."""

@@ -13,6 +13,7 @@ from jaxtyping import Array
 
 from prism.errors import InputError
 from prism.networks.model import Model
+from prism.numerics.texts import counted
 from prism.objective.residuals import solution_value
 from prism.problem.domains import Domain
 from prism.problem.family import Family
@@ -95,7 +96,7 @@ def slice_figure(
             panel.set(title=f"{title}, {at}", xlabel=across.label, ylabel=up.label, box_aspect=1)
             figure.colorbar(image, ax=panel, shrink=0.85)
     separator = "; " if columns > 1 else "\n"  # one panel is too narrow for both in a line
-    what = f"{type(family).__name__}, {family.domain.dimension:,} dimensions"
+    what = f"{type(family).__name__}, {counted(family.domain.dimension, 'dimension')}"
     figure.suptitle(f"{what}{separator}other coordinates at the centre")
     return figure
 

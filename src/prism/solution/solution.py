@@ -16,6 +16,7 @@ from prism.errors import BeyondTraining, InputError, NotImproved
 from prism.networks.model import Model
 from prism.networks.tunable import Tunable
 from prism.numerics.keys import Purpose, stream
+from prism.numerics.texts import counted
 from prism.problem.family import Family
 from prism.problem.laws import evaluated_by
 from prism.problem.points import Draw, Law
@@ -166,7 +167,7 @@ class Solution(eqx.Module):
         domain, weights = self.family.domain, sum(leaf.size for leaf in leaves)
         time = "" if domain.time_horizon is None else f" and time up to {domain.time_horizon:g}"
         lines = [
-            f"Solution of {type(self.family).__name__} in {domain.dimension:,} dimensions{time}, {box}",
+            f"Solution of {type(self.family).__name__} in {counted(domain.dimension, 'dimension')}{time}, {box}",
             f"{self.model.depth} layers of {self.model.manifold.readout.shape[0]}, {weights:,} weights",
         ]
         if (tuned := self._tuned_parameters) is not None:

@@ -3,6 +3,7 @@
 The estimator's part of it is in `objective/estimation.py`, for judging a solution needs it too.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,8 @@ from prism.training.optimisers import Optimiser
 
 QUARTIC_LIFT = 16
 """Channels of the dense lift where operators of order 4 take a direction for every pair of channels."""
+MOST_CORNERS = 256
+"""Of the parameters' box, at which an equation's rate is asked for."""
 NATURAL_POINTS = 400
 """Points of a natural gradient's batch, fewer where they are long."""
 FEWEST_NATURAL_POINTS = 32
@@ -157,12 +160,14 @@ def _lift_width(family: Family) -> int:
 
 
 def fastest_rate(family: Family) -> float:
-    """The highest rate at which u changes with time, at the lowest and the highest parameters."""
+    """The highest rate at which u changes with time, at the corners of the parameters' box."""
     space = family.parameters
-    ends = [space.named(jnp.asarray(end, dtype=float)) for end in (space.lows, space.highs)]
+    ends = zip(space.lows, space.highs, strict=True)
+    corners = [*itertools.islice(itertools.product(*ends), MOST_CORNERS), tuple(space.highs)]
     what = f"rate of {type(family).__name__}"
     with calling(what):
-        fastest = float(max(real_number(what, family.rate(mu), whole=True) for mu in ends))
+        rates = [family.rate(space.named(jnp.asarray(corner, dtype=float))) for corner in corners]
+        fastest = float(max(real_number(what, rate, whole=True) for rate in rates))
     check_positive(what, fastest)
     return fastest
 

@@ -22,7 +22,7 @@ from prism.studies.trials import Measurement, Measurements, Study, TableRow, Tel
 from prism.training.optimisers import Adam, Optimiser
 
 DIMENSIONS, FULL_DIMENSIONS = (100, 1_000), (100, 1_000, 10_000, 100_000)
-SECONDS, FULL_SECONDS = 10.0, 30.0
+SECONDS, FULL_SECONDS = 10.0, 20.0
 OPTIMISERS: dict[str, Callable[[Family], Optimiser]] = {"adam": lambda family: Adam(), "spring": default_optimiser}
 PLAIN, ENHANCED = "residual", "residual and its gradient"
 LOSSES: dict[str, Slopes | None] = {PLAIN: None, ENHANCED: Slopes(1)}

@@ -1,7 +1,7 @@
 """Equations of high order in few dimensions (paper, section 5.11): series against nested reverse differentiation.
 
 The same network, loss and batches, differentiated in two ways: all partial derivatives of the equation as one series
-behind the lift, or one `jax.grad` inside the other. Adam, 100 points and 100 of every condition; the paper's network,
+behind the lift, or one reverse pass inside the other. Adam, 100 points and 50 of every condition; the paper's network,
 deeper and wider ones. Errors are over unseen μ after the same seconds of training; last comes what the default of
 `prism solve` reaches in them.
 """

@@ -10,8 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.directions import Decomposition
+from prism.errors import InputError
 from prism.networks.lifts.parts import Part
 from prism.networks.modulation import Modulation
+from prism.problem.points import Domain
 from prism.shapes import Hidden, Point
 
 ResidualGradients = Float[Array, "N coordinates"]
@@ -39,6 +41,16 @@ class Coefficients(eqx.Module):
 
     lower: tuple[Float[Array, "n channels"], ...]
     top: Float[Array, "channels"] | None
+
+
+def common_interval(part: Part, domain: Domain) -> tuple[float, float]:
+    """Between which values coordinates lie, from whose middle these channels measure all of them."""
+    if not domain.alike:
+        raise InputError(
+            f"{type(part).__name__} measures all coordinates alike, and those of this {type(domain).__name__} lie "
+            "far from each other; bring them to the same interval, or take a Dense lift"
+        )
+    return domain.bounds
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from prism.derivatives.taylor import Jet, Log
 from prism.errors import InputError
-from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, of_polynomial
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, common_interval, of_polynomial
 from prism.networks.lifts.parts import Norm
 from prism.networks.modulation import Modulation
 from prism.problem.domains import Domain
@@ -35,7 +35,7 @@ class SquaredNorm(Group):
         neighbours = _checked("neighbours", part.neighbours, domain.dimension - 1)
         weights = np.ones(domain.dimension) if weights is None else weights
         _refuse_impossible(part, domain, weights)
-        low, high = domain.bounds
+        low, high = common_interval(part, domain)
         pairs, variance = 0.0 if neighbours is None else neighbours.sum(), domain.spread**2
         mean = float((low + high) ** 2 / 4 * (weights.sum() + pairs) + variance * weights.sum())
         smallest = float(variance * np.abs(weights).mean())

@@ -15,7 +15,16 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Sparse
-from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, ResidualGradients, Responses, of_polynomial
+from prism.networks.lifts.groups import (
+    Along,
+    Coefficients,
+    Group,
+    Recipe,
+    ResidualGradients,
+    Responses,
+    common_interval,
+    of_polynomial,
+)
 from prism.networks.lifts.parts import Quadratic
 from prism.networks.modulation import Modulation
 from prism.numerics.damped_systems import small_solutions
@@ -38,7 +47,7 @@ class LearnedForms(Group):
     @staticmethod
     def create(part: Quadratic, domain: Domain) -> "LearnedForms":
         part.check_places(domain.dimension)
-        low, high = domain.bounds
+        low, high = common_interval(part, domain)
         empty = LearnedForms(
             part,
             jnp.zeros((domain.dimension, part.channels)),

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from prism.derivatives.directions import Directions, Sparse
 from prism.derivatives.taylor import collapse, linear_jet, point_jet
-from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe
+from prism.networks.lifts.groups import Along, Coefficients, Group, Recipe, common_interval
 from prism.networks.lifts.local_network import LocalDerivatives, LocalFunction, LocalNetwork
 from prism.networks.lifts.parts import Sites
 from prism.networks.modulation import Modulation
@@ -46,7 +46,7 @@ class SiteSums(Group):
         inputs = part.window + (domain.time_horizon is not None)
         shape = (part.features, part.channels) if part.shared else (places, part.features, part.channels)
         size = 1.0 / places if part.shared else 0.1 / places**0.5
-        low, high = domain.bounds
+        low, high = common_interval(part, domain)
         return SiteSums(
             part,
             LocalNetwork.create(inputs, part, network_key),

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from prism.derivatives.directions import Directions, Spanned, Sparse
-from prism.derivatives.estimators import Mixture
+from prism.derivatives.directions import Directions, Sparse
 from prism.derivatives.frames import Frame
+from prism.derivatives.spans import Mixture, Spanned
 from prism.networks.lifts.lift import Lift, Lifted
 from prism.networks.model import Model
 from prism.objective.batches import Pair, Pairs
