@@ -115,4 +115,4 @@ def test_the_commands_that_are_shown_name_no_dimension(name):
     assert f"prism solve {name} --minutes 1" in text
     assert "--dim" not in text
     assert "--wave: which solitary wave" in text
-    assert "ends, slopes" in text
+    assert "ends, derivatives" in text

@@ -116,15 +116,15 @@ def test_every_network_starts_from_the_wave(family):
 
 @every_family
 def test_the_wave_is_what_the_conditions_ask_for(family):
-    """Values on every face, and along x slopes in units of half the box, by a difference quotient."""
+    """Values on every face, and along x derivatives in units of half the box, by a difference quotient."""
     space, (low, high) = family.parameters, family.domain.interval(0)
-    assert list(family.conditions) == ["ends", "slopes", "sides"][: 2 + (family.domain.dimension > 1)]
+    assert list(family.conditions) == ["ends", "derivatives", "sides"][: 2 + (family.domain.dimension > 1)]
     for name, condition in family.conditions.items():
         targets = jax.vmap(lambda key, c=condition: c.draw(space, key))(jax.random.split(KEY, 20))
         exact = jax.vmap(lambda x, mu: family.exact(x, space.named(mu)))
         axis = 1 if name == "sides" else 0
         assert np.all(np.isin(targets.x[:, axis], family.domain.interval(axis)))
-        if name != "slopes":
+        if name != "derivatives":
             assert targets.along is None
             close(targets.value, exact(targets.x, targets.mu))
             continue

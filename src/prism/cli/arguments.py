@@ -68,8 +68,8 @@ def add_problem(problem: _ActionsContainer) -> None:
         "--dim",
         type=whole_number,
         metavar="D",
-        help="The number of space dimensions, from 2 to millions; time is not counted. It has no default; leave it out "
-        "for the solitary waves, which have one or two.",
+        help="The number of space dimensions, 2 to millions; time is not counted. Required, except for kdv2d, kp and "
+        "gkdv, which have their own.",
     )
     problem.add_argument(
         "--bounds",

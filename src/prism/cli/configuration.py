@@ -40,7 +40,7 @@ def new_options(given: Mapping[str, object], more: More = (None, None)) -> Solve
 
 
 def with_own_dimension(given: Mapping[str, object]) -> dict[str, object]:
-    """With the dimension of a family that is there in no other, or that the user has built already."""
+    """With the dimension of a family that has it fixed, or that the user has built already."""
     family = given.get("family")
     if not isinstance(family, str):
         return dict(given)

@@ -99,7 +99,7 @@ def lookup(kind: str, table: Mapping[str, Value], name: str) -> Value:
 
 
 def own_dimension(name: str) -> int | None:
-    """The space dimensions of a built-in family that is there in no others; None where `--dim` says them."""
+    """The space dimensions of a built-in family that has them fixed; None where `--dim` says them."""
     kind = FAMILIES.get(name)
     return kind.space_dimension if kind is not None and issubclass(kind, SolitonFamily) else None
 

@@ -19,7 +19,7 @@ class Expansion(eqx.Module):
     @property
     @abc.abstractmethod
     def order(self) -> int:
-        """Of the highest derivatives."""
+        """The highest order of derivative that it holds."""
 
     @property
     @abc.abstractmethod
@@ -37,24 +37,24 @@ class Expansion(eqx.Module):
 
     @abc.abstractmethod
     def shift(self, offset: Array) -> Self:
-        """That of f + constant: only the zeroth coefficient sees it."""
+        """The expansion of f + constant: only the zeroth coefficient sees it."""
 
     @abc.abstractmethod
     def __add__(self, other: Any) -> Any:
-        """That of a sum of two functions."""
+        """The expansion of a sum of two functions."""
 
     @abc.abstractmethod
     def __mul__(self, other: Any) -> Any:
-        """That of a product, by Cauchy's rule."""
+        """The expansion of a product, by Cauchy's rule."""
 
     @abc.abstractmethod
     def composed(self, outer: Sequence[Array]) -> Self:
-        """That of σ(f), from the a_m with σ(f_0 + s) = Σ_m a_m sᵐ."""
+        """The expansion of σ(f), from the a_m with σ(f_0 + s) = Σ_m a_m sᵐ."""
 
     @abc.abstractmethod
     def polynomial(self, value: Array, coefficients: Sequence[Array], summed: Array | None = None) -> Self:
-        """The same derivatives of another function, a scalar, from its c_1(j), c_2(j), ... (zero beyond) along the
-        directions that this one is of; the highest of them may be given as it is `summed`."""
+        """The expansion, to the same derivatives, of a scalar g with coefficients c_1(j), c_2(j), ... along the same
+        directions, zero beyond. `summed` is Σ_j w_j of the highest one, where that alone is known."""
 
     @abc.abstractmethod
     def widened(self, first: Float[Array, "n *shape"]) -> Self:

@@ -3,7 +3,8 @@
     f(x + h) = Σ_α c_α hᵅ,     c_α = ∂ᵅf / α!,
 
 for the α that an equation asks for and all that divide them: sums, products and compositions need nothing beyond these.
-u_xxxy, u_ty and u_yy take eleven coefficients, where jets along their six directions have eighteen.
+u_xxxy, u_ty and u_yy take eleven coefficients, where jets along their six directions have eighteen. ∂ᵝ divides ∂ᵅ where
+β_i ≤ α_i for every i: u_xx divides u_xxxy.
 
 Directions are needed where a function is differentiated along vectors, by a lift or a constraint: by their moments
 (`moments.py`) those jets become these series.
@@ -88,7 +89,7 @@ class PartialJet(Expansion):
                 alpha: sum_of(
                     _times(factor, inner[beta] * power[rest])
                     for beta, rest, factor in _splits_by_one(alpha)
-                    if len(rest) >= m - 1
+                    if len(rest) >= m - 1  # Q_{m−1} begins there
                 )
                 for alpha in self.axes
                 if len(alpha) >= m
@@ -119,6 +120,7 @@ class PartialJet(Expansion):
 
 
 def _weighted(axes: Axes, weights: np.ndarray, along: Sequence[Array], value: Array) -> Array:
+    """|α|!/α! Σ_j w_j c_|α|(j); zero where that coefficient is not given."""
     if len(axes) > len(along):
         return jnp.zeros_like(value)
     own, scale = along[len(axes) - 1], math.factorial(len(axes)) / _factorial(axes)

@@ -1,7 +1,7 @@
 """Families of high order in one or two space dimensions whose solution is one solitary wave (paper, section 5.11).
 
-The state at t = 0 holds for every network, u = u₀ + (t/T) N. On the faces of the box, values and the slopes that an
-equation of third or fourth order in x asks for beside them are conditions of the loss.
+The state at t = 0 holds for every network, u = u₀ + (t/T) N. On the faces of the box, values and the
+derivatives in x that an equation of third or fourth order asks for beside them are conditions of the loss.
 """
 
 import abc
@@ -81,7 +81,7 @@ class SolitonFamily(Family):
     @classmethod
     @abc.abstractmethod
     def holding(cls, wave: tuple[float, ...], corners: Sequence[Named]) -> Box:
-        """The box that holds the crest of this wave at all times, whatever the parameters between these."""
+        """The box that holds the crest of this wave at all times, whatever the parameters between these corners."""
 
     def constraint(self) -> Constraint:
         return HardConstraint(
@@ -93,18 +93,16 @@ class SolitonFamily(Family):
     def conditions(self) -> Mapping[str, Condition]:
         low, high = self.domain.interval(0)
         length = (high - low) / 2
-        unit = lambda x: jnp.zeros_like(x).at[0].set(length)
+        across = lambda x: jnp.zeros_like(x).at[0].set(length)
+        derivative = lambda x, mu: jax.jvp(lambda y: self.exact(y, mu), (x,), (across(x),))[1]
         ends = Faces(self.domain, 0)
         found: dict[str, Condition] = {
             "ends": Prescribed(ends, self.exact, FACE_POINTS),
-            "slopes": Prescribed(ends, lambda x, mu: self._slope(x, mu, unit(x)), FACE_POINTS, along=unit),
+            "derivatives": Prescribed(ends, derivative, FACE_POINTS, along=across),
         }
         if self.domain.dimension > 1:
             found["sides"] = Prescribed(Faces(self.domain, 1), self.exact, FACE_POINTS)
         return found
-
-    def _slope(self, x: Point, mu: Named, v: Point) -> Scalar:
-        return jax.jvp(lambda y: self.exact(y, mu), (x,), (v,))[1]
 
 
 class LineSoliton(SolitonFamily):
@@ -125,7 +123,7 @@ class LineSoliton(SolitonFamily):
     @staticmethod
     @abc.abstractmethod
     def frequency(k: float, l: float, mu: Named) -> Scalar | float:
-        """ω(μ), of arrays or of numbers; monotonous in each parameter."""
+        """ω(μ), of arrays or of numbers; monotonic in each parameter."""
 
     def phase(self, x: Point, mu: Named) -> Scalar:
         """kx + ly − ωt."""

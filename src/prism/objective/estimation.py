@@ -25,7 +25,7 @@ def suited_estimator(family: Family, natural: bool = True) -> Estimator:
     if natural and family.constraint().closed and takes_gram(family):
         return Gram(SAMPLED_DIRECTIONS) if needs_wide_lift(family) else Gram()
     exact_up_to = NATURAL_EXACT_UP_TO if natural else FIRST_ORDER_EXACT_UP_TO
-    if has_fourth_order(family):
+    if takes_pairs(family):
         exact_up_to = min(exact_up_to, QUARTIC_EXACT_UP_TO)
     return Exact() if family.domain.dimension <= exact_up_to else Coordinates(SAMPLED_DIRECTIONS)
 
@@ -33,22 +33,23 @@ def suited_estimator(family: Family, natural: bool = True) -> Estimator:
 def judging_estimator(model: Model, family: Family) -> Estimator:
     """What suits the family or, behind a lift of norms and time alone, `Gram()`: it has one direction for each norm.
 
-    Of order 4 `Gram()` is random behind lifts with structure. Its direction is then each pair's own: one for all of
-    them would make the mean of many products of two estimates as noisy as one of these.
+    At order 4 `Gram()` is exact behind linear channels and random behind others. A draw of its own for each pair then
+    averages over the batch; one shared draw would not.
     """
     lift = model.lift
     norms_alone = lift.linear == 0 and all(group.spans_point or not group.sees_space for group in lift.groups)
     estimator = Gram() if norms_alone and takes_gram(family) else suited_estimator(family)
-    return replace(estimator, shared=False) if has_fourth_order(family) and isinstance(estimator, Gram) else estimator
+    return replace(estimator, shared=False) if takes_pairs(family) and isinstance(estimator, Gram) else estimator
 
 
-def is_isotropic(family: Family) -> bool:
+def all_isotropic(family: Family) -> bool:
     """Whether all terms take the directions of an isotropic tensor, as Δu, |∇u|², Tr(σσᵀD²u) and Δ²u do."""
     return all(term.isotropic_order is not None for term in family.terms.values())
 
 
-def has_fourth_order(family: Family) -> bool:
-    """Whether a term takes the directions of the isotropic tensor of order 4, as Δ²u does: pairs of all directions."""
+def takes_pairs(family: Family) -> bool:
+    """Whether a term takes the directions of the isotropic tensor of order 4, as Δ²u does: one for every pair of those
+    of order 2. Partial derivatives of high order have directions of their own."""
     return any(term.isotropic_order == 4 for term in family.terms.values())
 
 
@@ -60,5 +61,5 @@ def takes_gram(family: Family) -> bool:
 def needs_wide_lift(family: Family) -> bool:
     """Whether the dimension is one where the solution's quadratic form, of rank d, shows and a wide lift pays; not with
     time, whose lift is narrow, nor where directions are pairs of channels."""
-    timeless = family.domain.time_horizon is None and not has_fourth_order(family)
+    timeless = family.domain.time_horizon is None and not takes_pairs(family)
     return timeless and NATURAL_EXACT_UP_TO < family.domain.dimension <= WIDE_LIFT_UP_TO

@@ -30,7 +30,7 @@ from prism.problem.family import Family
 from prism.shapes import Key, Point, Scalar
 
 MOST_WRITTEN_OUT = 4
-"""Directions of slopes that are computed one by one."""
+"""Up to so many directions of slopes are written out one by one."""
 Result = TypeVar("Result")
 
 

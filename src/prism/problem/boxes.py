@@ -100,10 +100,10 @@ class Box(Domain):
 
 
 class Faces(Domain):
-    """Points of a domain moved along one coordinate onto one of the two sides that bound it there: `Faces(box, 0)`.
+    """The two sides of a box or a cube that bound one coordinate, also with time: `Faces(box, 0)`.
 
-    `upper` says which of them alone; by default each has half of the points. A box or a cube has such faces, also with
-    time.
+    Points are the domain's, moved along that coordinate onto either side, half of them onto each. One side alone is
+    `Faces(Box((0.0,), (1.0,)), 0, upper=True)`, here x₁ = 1.
     """
 
     whole: Domain

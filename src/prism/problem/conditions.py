@@ -47,7 +47,7 @@ class Target(eqx.Module):
 class Condition(eqx.Module):
     """Values that u should take: `points` of them per step, with `weight` in the loss."""
 
-    if TYPE_CHECKING:  # fields would come first among those that a type checker sees in a subclass
+    if TYPE_CHECKING:  # as fields they would come first in a subclass's arguments, for a type checker alone
         points: ClassVar[int]
         weight: ClassVar[float]
     else:
@@ -86,8 +86,8 @@ class Condition(eqx.Module):
 class Prescribed(Condition):
     """u = value(x, μ) on a domain of lower dimension: `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0])`.
 
-    With a vector field `along` it is v·∇u = value(x, μ): `Prescribed(Sphere(10), flux, along=lambda x: x)` gives the
-    derivative along the normal. In the loss it counts as it is: v of the length of the domain gives it units of u.
+    With a vector field `along` it is v·∇u = value(x, μ): `Prescribed(Sphere(10), lambda x, mu: 0.0 * x[0], along=lambda
+    x: x)` is ∂u/∂n = 0. It is weighted as a value is: a v of half the domain's length gives it the units of u.
     Every batch draws `points`; `weight` multiplies their mean square in the loss. `diffusivity` is the equation's,
     filled in before points are drawn.
     """

@@ -76,7 +76,7 @@ class VanishingOnSphere(Constraint):
     needs_norm_alone = True
     radius: float = eqx.field(static=True)
     power: int = eqx.field(static=True, default=1)
-    """m: so many derivatives along the normal vanish with u, u itself among them."""
+    """m: u and its first m − 1 derivatives along the normal vanish."""
 
     def apply(self, network: AnyExpansion, x: Point, mu: Named, directions: Directions | None) -> AnyExpansion:
         inverse = 1.0 / self.radius**2
@@ -253,7 +253,10 @@ def vanishing(domain: Domain) -> Constraint:
 
 
 def clamped(domain: Domain) -> Constraint:
-    """u = 0 and ∂u/∂n = 0 on the boundary of a ball, as an equation of fourth order needs: u = (1 − |x|²/R²)²·N."""
+    """u = 0 and ∂u/∂n = 0 on the boundary of a ball, as an equation of fourth order needs: u = (1 − |x|²/R²)²·N.
+
+    What a family's `constraint` returns: `return prism.clamped(self.domain)`.
+    """
     check_kind("the domain of clamped()", domain, Domain, "that of the family, self.domain")
     if domain.ball_radius is not None:
         return VanishingOnSphere(domain.ball_radius, power=2)

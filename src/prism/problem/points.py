@@ -31,8 +31,8 @@ CONSTANT = 1e-4
 class Domain(eqx.Module):
     """A set of points in `dimension` space dimensions, with a law to draw from it."""
 
-    if TYPE_CHECKING:
-        dimension: ClassVar[int]  # a field would come first among those that a type checker sees in a subclass
+    if TYPE_CHECKING:  # as a field it would come first in a subclass's arguments, for a type checker alone
+        dimension: ClassVar[int]
     else:
         dimension: eqx.AbstractVar[int]
 

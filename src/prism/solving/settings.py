@@ -18,10 +18,10 @@ from prism.numerics.arguments import check_kind, check_positive, check_whole
 from prism.objective.batches import Sampling
 from prism.objective.estimation import (
     NATURAL_EXACT_UP_TO,
-    has_fourth_order,
-    is_isotropic,
+    all_isotropic,
     needs_wide_lift,
     suited_estimator,
+    takes_pairs,
 )
 from prism.objective.rows import Slopes
 from prism.objective.worst_case import WorstCase
@@ -117,7 +117,7 @@ def default_optimiser(family: Family) -> Spring:
     user's own) slopes say less about u, and the lift goes into the kernel."""
     constraint = family.constraint()
     decided = constraint.radial and constraint.binding and not family.conditions
-    by_slopes = decided and is_isotropic(family)
+    by_slopes = decided and all_isotropic(family)
     return Spring() if by_slopes else Spring(lift_in_kernel=True, lift_by_slopes=False)
 
 
@@ -154,7 +154,7 @@ def default_architecture(family: Family, optimiser: Optimiser) -> Architecture:
 
 def _lift_width(family: Family) -> int:
     """Of the dense lift of an equation without time."""
-    if has_fourth_order(family):
+    if takes_pairs(family):
         return QUARTIC_LIFT
     return 512 if needs_wide_lift(family) else 256 if family.domain.dimension <= NATURAL_EXACT_UP_TO else 64
 
