@@ -97,7 +97,8 @@ def slice_figure(
             figure.colorbar(image, ax=panel, shrink=0.85)
     separator = "; " if columns > 1 else "\n"  # one panel is too narrow for both in a line
     what = f"{type(family).__name__}, {counted(family.domain.dimension, 'dimension')}"
-    figure.suptitle(f"{what}{separator}other coordinates at the centre")
+    others = f"{separator}other coordinates at the centre" if family.domain.coordinates > 2 else ""
+    figure.suptitle(what + others)
     return figure
 
 
