@@ -140,6 +140,11 @@ def results(wanted: list[Job], at_once: int, keep: str | None) -> Iterator[dict]
                 print(error, file=sys.stderr)
 
 
+def kept() -> list[dict]:
+    """The records that are there."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="the whole time")
@@ -160,10 +165,11 @@ def main() -> None:
         parser.error(f"--at-once {options.at_once} runs nothing; give 1 or more")
     if not options.minutes and (unknown := set(options.dims) - set(MINUTES)):
         parser.error(f"--dims {' '.join(map(str, sorted(unknown)))} needs --minutes; it has no usual time")
-    records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    records = kept()
     there = [] if options.again else [Job(**record["job"]) for record in records]
     for record in results([job for job in jobs(options) if job not in there], options.at_once, options.keep):
-        records = [*(other for other in records if Job(**other["job"]) != Job(**record["job"])), record]
+        # Read again: another call may have added its own in the meantime.
+        records = [*(other for other in kept() if Job(**other["job"]) != Job(**record["job"])), record]
         write_file(RESULTS, (json.dumps(records, indent=1) + "\n").encode())
     print(accuracy(records))
 
