@@ -78,7 +78,7 @@ def _add_loss(solve: ArgumentParser) -> None:
         metavar="S",
         help="Whether the gradient ∇ₓr of the residual is made small too: off (default), along N random directions, "
         "or whole (with adam alone). Steps take up to three times as long; `prism bench gpinn` says what it is worth. "
-        "From some 10,000 dimensions on spring diverges with it.",
+        "At 10,000 dimensions and more spring diverges with it.",
     )
     loss.add_argument(
         "--worst-case",

@@ -68,7 +68,7 @@ ESTIMATORS = {
     "coordinates:N": "N random coordinates (SDGD, sparse STDE)",
     "rademacher:N": "N random sign vectors (HTE, dense STDE); not for the biharmonic",
     "gaussian:N": "N normal vectors (HTE, dense STDE)",
-    "gram": "the Gram matrix of the lift; no variance at any dimension where its channels are linear",
+    "gram": "the Gram matrix of the lift; no variance at any dimension (of order 4: behind linear channels)",
     "gram:N": "N directions drawn from it",
 }
 OPTIMISERS = {"spring": Spring, "adam": Adam}
