@@ -13,6 +13,7 @@ MODULES = (
     "references.finite_differences",
     "references.picard",
     "references.splitting",
+    "references.matrix_product",
     "references.cole_hopf_quadrature",
     "formulas.diffusion",
     "formulas.flow",
