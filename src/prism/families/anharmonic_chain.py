@@ -1,0 +1,52 @@
+"""A chain of anharmonic oscillators, whose levels no formula tells.
+
+−Δ + Σ (x_i² + μ₁ x_i⁴) − μ₂ Σ x_i x_(i+1)
+"""
+
+from typing import ClassVar, Self
+
+import equinox as eqx
+
+from prism.errors import InputError
+from prism.problem.parameters import ParameterSpace, Uniform
+from prism.problem.potential import Index, Pair, Potential
+from prism.references.matrix_product import ground_level
+from prism.references.reference import Reference
+from prism.shapes import Key, Named, Scalar
+
+
+class AnharmonicChain(Potential):
+    """−Δ + Σ (x_i² + μ₁ x_i⁴) − μ₂ Σ x_i x_(i+1), a chain of anharmonic oscillators whose levels no formula tells."""
+
+    dimension: int = eqx.field(static=True)
+    parameters: ParameterSpace
+
+    box: ClassVar[ParameterSpace] = Uniform(mu1=(0.1, 0.5), mu2=(0.2, 0.6))
+
+    def __check_init__(self):
+        if self.dimension < 1:
+            raise InputError(f"a chain of {self.dimension} places: give 1 or more")
+        low, _ = self.parameters.bounds().get("mu1", (0.0, 0.0))
+        if not low > 0.0:
+            raise InputError(
+                "mu1 of the anharmonic chain is the strength of its quartic walls; give an interval above zero"
+            )
+
+    @classmethod
+    def create(cls, dimension: int, key: Key | None = None, parameters: ParameterSpace | None = None) -> Self:
+        """In so many dimensions; nothing of it is random."""
+        return cls(dimension=dimension, parameters=parameters or cls.box)
+
+    def single(self, y: Scalar, i: Index, mu: Named) -> Scalar:
+        return y * y + mu.mu1 * y**4
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        return (Pair(left=lambda y, i, mu: -mu.mu2 * y, right=lambda y, i, mu: y),)
+
+    def half_width(self, i: Index) -> float:
+        return 4.5
+
+    def reference(self, mu: Named) -> Reference:
+        """By matrix product states in a basis of each place."""
+        return ground_level(self, mu)
