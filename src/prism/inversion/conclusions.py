@@ -70,7 +70,7 @@ def conclude(fitted: Fitted) -> Estimate:
         Minimum(dict(zip(fitted.space.names, place, strict=True)), float(root**2))
         for place, root in zip(places, roots, strict=True)
     ]
-    p_value = float(chdtrc(fitted.freedom, fitted.chi_square)) if fitted.noise and fitted.freedom else None
+    p_value = float(chdtrc(fitted.freedom, fitted.chi_square)) if fitted.noise and fitted.freedom > 0 else None
     estimated = max(likelihood.variance - fitted.model_deviation**2, 0.0) ** 0.5
     undetermined = combinations(directions, fitted.space)
     return Estimate(

@@ -6,6 +6,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from prism.shapes import Scalar
 
+LEAF = 32
+"""The largest system that is left to LAPACK inside a large one."""
 ATTEMPTS = 8
 """How often a system that cannot be solved is damped ten times more."""
 
@@ -50,3 +52,29 @@ def small_solutions(matrices: Float[Array, "k k n"], targets: Float[Array, "k n"
         leading = rows[pivot] / rows[pivot][pivot][None]
         rows = [leading if k == pivot else row - row[pivot][None] * leading for k, row in enumerate(rows)]
     return jnp.stack([row[-1] for row in rows])
+
+
+def positive_solution(matrix: Float[Array, "N N"], target: Float[Array, "N"]) -> Float[Array, "N"]:
+    """M⁻¹ b of one large positive definite system, in products of matrices: NaN where it is not positive.
+
+    LAPACK's own threads and XLA's wait for each other where another process has a core too (seen with 2 cores, jax
+    0.10.2: steps took ten times as long). Products are XLA's alone, and blocks of LEAF have one thread.
+    """
+    inverse = _inverse_factor(matrix)
+    return inverse.T @ (inverse @ target)
+
+
+def _inverse_factor(matrix: Float[Array, "N N"]) -> Float[Array, "N N"]:
+    """L⁻¹ with L Lᵀ = M, from those of two halves:
+
+    (L₁ 0; B L₂)⁻¹ = (L₁⁻¹ 0; −L₂⁻¹ B L₁⁻¹  L₂⁻¹),      B = M₂₁ L₁⁻ᵀ,      L₂ L₂ᵀ = M₂₂ − B Bᵀ
+    """
+    size = matrix.shape[0]
+    if size <= LEAF:
+        return jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(matrix), jnp.eye(size), lower=True)
+    half = LEAF * max(1, size // (2 * LEAF))
+    first = _inverse_factor(matrix[:half, :half])
+    below = matrix[half:, :half] @ first.T
+    second = _inverse_factor(matrix[half:, half:] - below @ below.T)
+    corner = -second @ (below @ first)
+    return jnp.block([[first, jnp.zeros((half, size - half))], [corner, second]])

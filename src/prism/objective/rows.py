@@ -23,6 +23,7 @@ from prism.networks.lifts.lift import Lifted
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child
 from prism.objective.batches import Batch, Draws, Pair, Sampling, draw_batch, redraw
+from prism.objective.failures import first_failure
 from prism.objective.residuals import batch_residuals, residual, solution_value, span_width
 from prism.objective.worst_case import WorstCase, ascended
 from prism.problem.conditions import Condition, Target
@@ -95,6 +96,11 @@ class Objective(eqx.Module):
     worst_case: WorstCase | None = eqx.field(static=True, default=None)
     """How points climb to where this network is worst, where they do."""
 
+    @property
+    def repeats_batches(self) -> bool:
+        """Whether the batch of a number is the same for every network."""
+        return self.worst_case is None
+
     def draw(self, model: Model, key: Key) -> Batch:
         """A batch for this network."""
         width = span_width(model, self.family)
@@ -102,6 +108,10 @@ class Objective(eqx.Module):
         if self.worst_case is None:
             return batch
         return ascended(self.worst_case, model, self.family, self.estimator, batch, child(key, Purpose.ASCENT))
+
+    def first_failure(self, model: Model, batch: Batch) -> str | None:
+        """A sentence that names what of this batch is not finite; None where all is."""
+        return first_failure(model, self.family, batch)
 
     def redraw(self, model: Model, batch: Batch, key: Key) -> Batch:
         """The same points and parameters with other directions, a second draw of them where the loss takes two."""

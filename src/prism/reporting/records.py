@@ -27,7 +27,7 @@ RUN = Layout(
     (
         r"(config|environment|report|trust)\.json",
         r"metrics\.jsonl",
-        r"plots/(convergence|error_over_parameters|slice|space_slice)\.png",
+        r"plots/(convergence|error_over_parameters|slice|space_slice|levels|densities)\.png",
         r"checkpoints/step-\d{12}/(manifest\.json|record\.json|state\.safetensors)",
         MODEL_FILES,
     ),

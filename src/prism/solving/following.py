@@ -16,7 +16,6 @@ from prism.solving.callbacks import Callback
 from prism.solving.identity import UNKNOWN, Identity
 from prism.solving.interruptions import Interruptions
 from prism.solving.preparation import Prepared
-from prism.solving.settings import Settings
 from prism.training.advance import TrainingState
 from prism.training.checkpoints import Checkpoints
 from prism.training.loop import Budget, Progress, refuse_untrained, train
@@ -55,7 +54,7 @@ class RunUnderWay:
 
     prepared: Prepared
     state: TrainingState
-    settings: Settings
+    checkpoint_seconds: float
     directory: RunDirectory | None
     checkpoints: Checkpoints | None
     spent: Spent
@@ -76,7 +75,7 @@ class RunUnderWay:
 def follow(run: RunUnderWay, budget: Budget, bar: ProgressBar, asked: Interruptions) -> tuple[Progress | None, History]:
     """Train to the end of the budget, a signal or a callback's wish, recording, showing and saving on the way."""
     measuring = Occasionally(2.0, first_after=0.0)
-    saving = Occasionally(run.settings.checkpoint_seconds, first_after=run.settings.checkpoint_seconds)
+    saving = Occasionally(run.checkpoint_seconds, first_after=run.checkpoint_seconds)
     shown, progress, history = None, None, list(run.history)
     if asked.signal is not None:  # before the first step
         return None, run.history

@@ -11,6 +11,7 @@ from prism.errors import CorruptedFile, InputError
 from prism.files.reading import blaming, converted, quoted
 from prism.problem.family import Family
 from prism.problem.fingerprint import same_equation
+from prism.problem.potential import Potential
 from prism.solution.descriptions import ParametersDescription
 
 FREE = ("steps", "minutes", "checkpoint_seconds", "family_sha256")
@@ -25,10 +26,10 @@ class Identity:
     parameters: ParametersDescription | None = None
 
     @staticmethod
-    def of(config: Mapping[str, object], family: Family) -> "Identity":
+    def of(config: Mapping[str, object], problem: Family | Potential) -> "Identity":
         """That of a run with this config.json."""
         kept = {name: value for name, value in config.items() if name not in FREE}
-        return Identity(kept, ParametersDescription.of(family.parameters))
+        return Identity(kept, ParametersDescription.of(problem.parameters))
 
     @staticmethod
     def from_record(record: Mapping[str, object]) -> "Identity":
@@ -51,10 +52,10 @@ class Identity:
                     "start a new run"
                 )
 
-    def check_family(self, family: Family) -> None:
+    def check_family(self, problem: Family | Potential) -> None:
         """Refuse a family with other parameters."""
         if self.parameters is not None:
-            self.parameters.check(family.parameters)
+            self.parameters.check(problem.parameters)
 
 
 UNKNOWN = Identity()

@@ -4,8 +4,10 @@ The state is traced first, for its shapes; the program of the steps, which takes
 while the rest is made ready beside it.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -17,7 +19,7 @@ from prism.objective.rows import Objective
 from prism.objective.units import with_units
 from prism.problem.family import Family
 from prism.shapes import Key
-from prism.solution.quick_evaluation import QuickEvaluation
+from prism.solution.quick_evaluation import QuickError, QuickEvaluation
 from prism.solving.refusals import advice, refuse_impossible
 from prism.solving.settings import Settings, default_sampling
 from prism.training.advance import TrainingState
@@ -36,11 +38,11 @@ def state_shapes(family: Family, settings: Settings) -> TrainingState:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs before its first step; the quick evaluation only where an exact solution is known."""
+    """What a run needs before its first step; the quick evaluation, of a network, where the truth is known."""
 
     program: Program
     state: TrainingState
-    quick_evaluation: QuickEvaluation | None
+    quick_evaluation: Callable[[Any], QuickError] | None
 
 
 @without_garbage_collection()

@@ -1,8 +1,6 @@
 """One run from a family to a Solution: check, compile, train, evaluate, and write it all down."""
 
-import contextlib
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,22 +11,18 @@ from prism.numerics.keys import Purpose, stream
 from prism.numerics.memory import peak_rss_megabytes
 from prism.problem.checks.family import check_family
 from prism.problem.family import Family
-from prism.reporting.progress import Preparation, ProgressBar
-from prism.reporting.records import RunDirectory
 from prism.solution.evaluation import evaluate
 from prism.solution.held_out import HeldOutResidual, held_out_residual
-from prism.solution.history import History, Training
+from prism.solution.history import Training
 from prism.solution.known_evaluation import evaluate_known
 from prism.solution.solution import Solution
 from prism.solving.callbacks import Callback
-from prism.solving.following import NOTHING, RunUnderWay, Spent, follow
-from prism.solving.identity import UNKNOWN, Identity
-from prism.solving.interruptions import Interruptions
-from prism.solving.preparation import Prepared, first_state, prepare
+from prism.solving.following import NOTHING, Spent
+from prism.solving.preparation import first_state, prepare
+from prism.solving.sessions import Record, Session, train_session
 from prism.solving.settings import Settings
 from prism.solving.verdict import Judgement, doubts, refuse_diverged
-from prism.training.checkpoints import Checkpoints
-from prism.training.loop import Budget, Progress
+from prism.training.loop import Budget
 
 
 @dataclass(frozen=True)
@@ -95,15 +89,6 @@ class Outcome:
             warnings.warn(doubt, NotSolved, stacklevel=stacklevel)
 
 
-@dataclass(frozen=True)
-class Record:
-    """Where a run is written down, under which configuration, and whether it goes on from there."""
-
-    directory: RunDirectory
-    config: Mapping[str, object]
-    resume: bool = False
-
-
 def execute(
     family: Family,
     settings: Settings,
@@ -124,20 +109,10 @@ def execute(
     keep_programs()
     if check:
         check_family(family, stream(settings.seed, Purpose.CHECK))
-    if record is not None and record.resume:
-        record.directory.metrics()  # a damaged one is refused before anything is compiled or written
-    with Interruptions() as asked:
-        with asked.finishing("compilation"), Preparation("compiling", show) as clock:
-            prepared = prepare(family, settings)
-            asked.end_if_asked()  # an earlier run in the directory stays as it was
-            run = _begun(prepared, family, settings, record, spent, callbacks, clock)
-        with contextlib.ExitStack() as stack:
-            for callback in callbacks:
-                stack.callback(callback.close)
-            bar = stack.enter_context(ProgressBar(budget, show))
-            progress, history = follow(run, budget, bar, asked)
-    outcome = _outcome(run, progress, history, asked.signal)
-    if asked.signal is not None or not judge:
+    prepared = lambda: prepare(family, settings)
+    session = train_session(prepared, family, settings.checkpoint_seconds, budget, record, show, spent, callbacks)
+    outcome = _outcome(session, settings.sampling.pairs)
+    if session.signal is not None or not judge:
         return outcome
     outcome = judged(outcome, settings.seed)
     if outcome.solution.training.judgement is not None:
@@ -166,39 +141,16 @@ def _judgement(model: Model, family: Family, seed: int) -> Judgement:
     return evaluate_known(model, family, key) if family.has_known_values else held_out_residual(model, family, key)
 
 
-def _begun(
-    prepared: Prepared,
-    family: Family,
-    settings: Settings,
-    record: Record | None,
-    spent: Spent,
-    callbacks: tuple[Callback, ...],
-    clock: Callable[[], float],
-) -> RunUnderWay:
-    """Begin to write the run down, with its first state or from its newest checkpoint."""
-    state, directory, checkpoints, history, identity = prepared.state, None, None, (), UNKNOWN
-    if record is not None:
-        directory, checkpoints = record.directory, Checkpoints(record.directory.checkpoints)
-        saved = checkpoints.newest(state) if record.resume else None  # before anything is written
-        directory.begin(record.config, record.resume)
-        if saved is not None:
-            state, spent = saved[0], Spent.from_record(saved[1])
-        directory.rewind_metrics(int(state.step))
-        history, identity = tuple(directory.metrics()), Identity.of(record.config, family)
-    spent = replace(spent, compile_seconds=spent.compile_seconds + clock())
-    return RunUnderWay(prepared, state, settings, directory, checkpoints, spent, history, callbacks, identity)
-
-
-def _outcome(run: RunUnderWay, progress: Progress | None, history: History, signal: int | None) -> Outcome:
-    state = run.state if progress is None else progress.state
+def _outcome(session: Session, pairs: int) -> Outcome:
+    state = session.state
     return Outcome(
-        solution=Solution(state.model, state.objective.family, Training(history)),
+        solution=Solution(state.model, state.objective.family, Training(session.history)),
         steps=int(state.step),
-        seconds=run.spent.seconds if progress is None else progress.seconds,
-        compile_seconds=run.spent.compile_seconds,
-        trial_seconds=run.spent.trial_seconds,
+        seconds=session.seconds,
+        compile_seconds=session.spent.compile_seconds,
+        trial_seconds=session.spent.trial_seconds,
         skipped=int(state.skipped),
-        loss=None if progress is None else progress.loss,
-        pairs=run.settings.sampling.pairs,
-        interrupted_by=signal,
+        loss=session.loss,
+        pairs=pairs,
+        interrupted_by=session.signal,
     )

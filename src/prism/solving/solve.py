@@ -21,7 +21,8 @@ from prism.reporting.records import RunDirectory
 from prism.solution.solution import Solution, load
 from prism.solving.callbacks import Callback, Function, callbacks_of
 from prism.solving.results import Standing, finish, finished_report, warn_of
-from prism.solving.runs import Outcome, Record, execute
+from prism.solving.runs import Outcome, execute
+from prism.solving.sessions import Record
 from prism.solving.settings import Settings
 from prism.solving.tasks import Request, Task, Tell, new_task, resumed_task
 from prism.training.loop import Budget
@@ -67,9 +68,7 @@ def solve(
     if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; build one, such as MyFamily(prism.Ball(100))")
     callbacks = callbacks_of(callback)
-    _check_arguments(steps, minutes, more_minutes, out, resume)
-    if more_minutes is not None and (resume is None or steps is not None or minutes is not None):
-        raise InputError("more_minutes adds to a run that is resumed; give resume, and neither steps nor minutes")
+    check_budget(steps, minutes, more_minutes, out, resume)
     settings = Settings.choose(
         family,
         estimator=estimator,
@@ -83,7 +82,7 @@ def solve(
     )
     tell: Tell = (lambda line: print(line, file=sys.stderr)) if progress else (lambda line: None)
     request = Request(family, settings, estimator is not None, architecture is not None)
-    with _directory(out, resume, force) as directory:
+    with run_directory(out, resume, force) as directory:
         if resume is None or directory is None:
             budget = Budget(steps, 1.0 if steps is None and minutes is None else minutes)
             task = new_task(request, budget, tell)
@@ -98,8 +97,8 @@ def solve(
         return _solved(task, directory, resume is not None, callbacks, progress, tell)
 
 
-def _check_arguments(steps: object, minutes: object, more_minutes: object, out: object, resume: object) -> None:
-    """Refuse what is not of the kind that is asked for."""
+def check_budget(steps: object, minutes: object, more_minutes: object, out: object, resume: object) -> None:
+    """Refuse what is not of the kind that is asked for, and more minutes of nothing."""
     if steps is not None:
         check_whole("steps", steps, 1)
     for name, value in (("minutes", minutes), ("more_minutes", more_minutes)):
@@ -107,10 +106,12 @@ def _check_arguments(steps: object, minutes: object, more_minutes: object, out: 
             check_positive(name, value)
     for name, value in (("out", out), ("resume", resume)):
         check_kind(name, value, str | os.PathLike | None, 'a directory, such as "runs/heat"')
+    if more_minutes is not None and (resume is None or steps is not None or minutes is not None):
+        raise InputError("more_minutes adds to a run that is resumed; give resume, and neither steps nor minutes")
 
 
 @contextlib.contextmanager
-def _directory(out: str | Path | None, resume: str | Path | None, force: bool) -> Iterator[RunDirectory | None]:
+def run_directory(out: str | Path | None, resume: str | Path | None, force: bool) -> Iterator[RunDirectory | None]:
     """The directory of the run, tried and locked before the work; None where none is kept."""
     if resume is not None and force:
         raise InputError("resume and force exclude each other: go on with a run, or replace it with out and force")

@@ -12,10 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
-from prism.networks.model import Model
 from prism.numerics.keys import item
-from prism.objective.batches import Batch
-from prism.objective.rows import Objective
 from prism.training.optimisers import Optimiser
 
 PATIENCE = 25
@@ -25,9 +22,11 @@ PATIENCE = 25
 class TrainingState(eqx.Module):
     """All that a run is: saved whole in every checkpoint."""
 
-    model: Model
+    model: Any
+    """The network: a module of equinox."""
     optimiser_state: Any
-    objective: Objective
+    objective: Any
+    """What is minimised: it draws a batch for a network, and gives the loss of one."""
     key_data: UInt32[Array, "words"]
     step: Int[Array, ""]
     skipped: Int[Array, ""]
@@ -35,15 +34,15 @@ class TrainingState(eqx.Module):
     rate_factor: Float[Array, ""]
 
     @staticmethod
-    def create(model: Model, optimiser: Optimiser, objective: Objective, key: Array) -> "TrainingState":
+    def create(model: Any, optimiser: Optimiser, objective: Any, key: Array) -> "TrainingState":
         zero = jnp.zeros((), jnp.int32)
         data, one = jax.random.key_data(key), jnp.ones((), jnp.float32)
         return TrainingState(model, optimiser.init(model), objective, data, zero, zero, zero, one)
 
-    def next_batch(self, optimiser: Optimiser) -> Batch:
+    def next_batch(self, optimiser: Optimiser) -> Any:
         """The batch of the next step, which the key and the number of the batch decide; points that climb are others
         for every network, so that none of their batches is seen again."""
-        number = optimiser.batch_of(self.step) if self.objective.worst_case is None else self.step
+        number = optimiser.batch_of(self.step) if self.objective.repeats_batches else self.step
         batch = self.objective.draw(self.model, item(jax.random.wrap_key_data(self.key_data), number))
         return replace(batch, number=number)
 

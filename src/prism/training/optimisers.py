@@ -9,10 +9,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Int
 
-from prism.networks.model import Model
 from prism.numerics.compilation import CompilerOptions
-from prism.objective.batches import Batch
-from prism.objective.rows import Objective, Slopes
+from prism.objective.rows import Slopes
 from prism.shapes import Scalar
 
 MOST_JOINED = 2**16
@@ -29,7 +27,7 @@ class StepInfo(eqx.Module):
 
 class Optimiser(eqx.Module, Generic[State]):
     """How a model is improved: `init` makes the state before the first step, `step` takes model, state and one batch
-    and gives the improved model, the new state and what the step saw."""
+    of an objective and gives the improved model, the new state and what the step saw."""
 
     natural: ClassVar[bool] = False
     """Whether its steps cost N² times the number of weights, so that a small network and many points suit it."""
@@ -66,13 +64,11 @@ class Optimiser(eqx.Module, Generic[State]):
         """Raise an InputError that names an option of the loss that this optimiser cannot use."""
 
     @abc.abstractmethod
-    def init(self, model: Model) -> State:
+    def init(self, model: Any) -> State:
         """The state before the first step."""
 
     @abc.abstractmethod
-    def step(
-        self, objective: Objective, model: Model, state: State, batch: Batch, decay: Scalar
-    ) -> tuple[Model, State, StepInfo]:
+    def step(self, objective: Any, model: Any, state: State, batch: Any, decay: Scalar) -> tuple[Any, State, StepInfo]:
         """One step; `decay` in [0, 1] multiplies the rate."""
 
 
@@ -85,12 +81,10 @@ class Adam(Optimiser[Any]):
     def copies(self) -> int:
         return 3  # two moments
 
-    def init(self, model: Model) -> Any:
+    def init(self, model: Any) -> Any:
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_array))
 
-    def step(
-        self, objective: Objective, model: Model, state: Any, batch: Batch, decay: Scalar
-    ) -> tuple[Model, Any, StepInfo]:
+    def step(self, objective: Any, model: Any, state: Any, batch: Any, decay: Scalar) -> tuple[Any, Any, StepInfo]:
         loss, gradient = eqx.filter_value_and_grad(lambda m: objective.loss(m, batch))(model)
         direction, state = optax.scale_by_adam().update(gradient, state)
         updates = jax.tree.map(lambda u: -self.rate * decay * u, direction)
@@ -98,7 +92,7 @@ class Adam(Optimiser[Any]):
         return eqx.apply_updates(model, updates), state, StepInfo(loss, finite)
 
 
-def _squared_length(gradient: Model) -> Scalar:
+def _squared_length(gradient: Any) -> Scalar:
     """Σ g². Small arrays are joined first: with a sum for each, the guard of a step cost 4 % of it instead of 1.5 %."""
     leaves = jax.tree.leaves(gradient)
     small = [leaf.reshape(-1) for leaf in leaves if leaf.size <= MOST_JOINED]
