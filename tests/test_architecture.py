@@ -19,6 +19,7 @@ LAYERS = (
     ("inversion",),
     ("reporting",),
     ("solving",),
+    ("eigen",),
     ("studies",),
     ("cli",),
 )
@@ -137,6 +138,7 @@ READERS = {
     "prism.numerics.memory": "what the system says in /proc",
     "prism.cli.process": "the null device, for streams that are closed",
     "prism.solution.export_numpy": "copied into exports, where it stands alone",
+    "prism.eigen.export_numpy": "copied into exports, where it stands alone",
 }
 """The modules that may open a file, or know its format, and for what."""
 

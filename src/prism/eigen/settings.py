@@ -1,0 +1,122 @@
+"""How levels are solved for, and what is chosen where nothing is said."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from prism.eigen.forms import Form, Product, Sum, Train
+from prism.eigen.natural import EnergyGradient
+from prism.eigen.network import FactorArchitecture
+from prism.eigen.objective import ChainEnergy, EnergyObjective, EnergySampling, SeparableEnergy
+from prism.errors import InputError, Proposal, TooLarge
+from prism.numerics.arguments import check_kind, check_whole
+from prism.numerics.memory import available_bytes
+from prism.problem.potential import Potential
+from prism.training.memory import SHARE
+from prism.training.optimisers import Adam, Optimiser
+
+USUAL_BOND = 3
+GIBIBYTE = 2**30
+COPIES = 4
+"""Numbers that are kept at least for every weight of a network of a coordinate's own, itself among them."""
+
+
+@dataclass(frozen=True)
+class EigenSettings:
+    """Everything that decides a run but its budget."""
+
+    form: Form
+    architecture: FactorArchitecture
+    optimiser: Optimiser
+    sampling: EnergySampling
+    levels: int = 1
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+
+    @staticmethod
+    def choose(
+        potential: Potential,
+        form: Form | None = None,
+        architecture: FactorArchitecture | None = None,
+        optimiser: Optimiser | None = None,
+        sampling: EnergySampling | None = None,
+        levels: int = 1,
+        seed: int = 0,
+    ) -> "EigenSettings":
+        """What is given, and the usual for the rest: a product where coordinates do not interact, else a train."""
+        check_whole("levels", levels, 1)
+        check_kind("seed", seed, int, "a whole number")
+        check_kind("form", form, Form | None, "one, such as prism.Train(3)")
+        check_kind("architecture", architecture, FactorArchitecture | None, "a prism.FactorArchitecture")
+        check_kind("optimiser", optimiser, EnergyGradient | Adam | None, "prism.EnergyGradient() or prism.Adam()")
+        check_kind("sampling", sampling, EnergySampling | None, "a prism.EnergySampling")
+        form = usual_form(potential, levels) if form is None else form
+        architecture = architecture or FactorArchitecture()
+        optimiser = EnergyGradient() if optimiser is None else optimiser
+        sampling = usual_sampling(potential, form, architecture, optimiser) if sampling is None else sampling
+        settings = EigenSettings(form, architecture, optimiser, sampling, levels, seed)
+        settings.check(potential)
+        return settings
+
+    def check(self, potential: Potential) -> None:
+        """Refuse what does not go together, or cannot fit."""
+        excited = self.form.excited if isinstance(self.form, Product) else 0
+        if isinstance(self.form, Product) and not potential.is_separable:
+            raise InputError(
+                f"the coordinates of {type(potential).__name__} interact, which a product cannot carry; take a train "
+                "or a sum of products (of one term for a single product)"
+            )
+        if self.levels > 1 and not excited:
+            raise InputError(
+                f"{self.levels} levels: those above the lowest are of a product in a separable potential; ask for one "
+                "level, or give the potential in coordinates that do not interact"
+            )
+        if self.levels - 1 > potential.dimension * excited:
+            raise InputError(
+                f"{self.levels} levels of {potential.dimension} coordinates, each excited once: give "
+                f"{1 + potential.dimension * excited} or less"
+            )
+        if not self.architecture.shared and not isinstance(self.form, Product) and self.optimiser.natural:
+            raise InputError(
+                "networks of their own of coordinates that interact are trained by Adam; take it, or a shared network"
+            )
+        self._refuse_too_many_weights(potential)
+
+    def _refuse_too_many_weights(self, potential: Potential) -> None:
+        """Networks of their own are as many as coordinates."""
+        one = self.architecture
+        generator = one.generator_width * (one.generator_width + 2 * one.width * one.depth)
+        weights = one.depth * one.width**2 + generator
+        copies = 1 if one.shared else potential.dimension
+        needed, room = COPIES * copies * weights * jnp.result_type(float).itemsize, SHARE * available_bytes()
+        if needed > room:
+            raise TooLarge(
+                f"networks of {weights:,} weights, {copies:,} of them, need {needed / GIBIBYTE:.1f} GiB and "
+                f"{room / GIBIBYTE:.1f} GiB may be used",
+                [Proposal("width", max(1, int(one.width * (room / needed) ** 0.5)), "a smaller width")],
+            )
+
+    def objective(self, potential: Potential) -> EnergyObjective:
+        """What is minimised."""
+        kind = SeparableEnergy if isinstance(self.form, Product) else ChainEnergy
+        return kind(potential, self.sampling)
+
+
+def usual_form(potential: Potential, levels: int) -> Form:
+    """A product where there is one."""
+    if not potential.is_separable:
+        return Train(USUAL_BOND) if potential.dimension > 1 else Sum(1)
+    return Product(excited=int(levels > 1))
+
+
+def usual_sampling(
+    potential: Potential, form: Form, architecture: FactorArchitecture, optimiser: Optimiser
+) -> EnergySampling:
+    """Of a shared network of a product: 64 pairs of a coordinate and a μ; of networks of their own: some of them with
+    16 μ each; of a chain: all coordinates with 4 μ, and 64 of them for the metric."""
+    d = potential.dimension
+    if not isinstance(form, Product):
+        return EnergySampling(coordinates=64, params=4, nodes=32)
+    if architecture.shared:
+        return EnergySampling()
+    return EnergySampling(min(d, 16), 16) if optimiser.natural else EnergySampling(d, 4, block=min(d, 64))

@@ -1,0 +1,84 @@
+"""Fine-tuning at one μ: the natural gradient of the energy there alone, kept where the energy is lower.
+
+No truth is needed to judge it: a lower energy is nearer to the exact one, which lies below all.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from prism.eigen.evaluation import levels_at
+from prism.eigen.natural import EnergyGradient
+from prism.eigen.network import TensorNetwork
+from prism.eigen.objective import EnergyObjective
+from prism.eigen.settings import EigenSettings
+from prism.errors import InputError
+from prism.numerics.keys import Purpose, stream
+from prism.problem.potential import Potential
+from prism.shapes import Parameter
+from prism.training.advance import TrainingState
+from prism.training.program import Program
+
+CHUNK = 5
+"""Steps between looks at the clock."""
+HORIZON = 1e6
+"""Of the decay, which tuning has none of."""
+
+
+@dataclass(frozen=True)
+class TunedLevels:
+    """A network at one μ, and what it took."""
+
+    network: TensorNetwork
+    level_before: float
+    level_after: float
+    steps: int
+    seconds: float
+
+    @property
+    def gained(self) -> bool:
+        """Whether the level is lower, and so nearer to the exact one."""
+        return self.level_after < self.level_before
+
+    @property
+    def advice(self) -> str:
+        """What to do where nothing was gained."""
+        if self.steps == 0:
+            return "no step was made, for compilation took the time there was; give more seconds"
+        return (
+            "nothing was gained: the level was as low as this network gets here; train longer, or with more functions"
+        )
+
+
+def tune_levels(
+    network: TensorNetwork, potential: Potential, settings: EigenSettings, mu: Parameter, seconds: float, seed: int
+) -> TunedLevels:
+    """Train all weights for one μ within so many seconds, compilation included."""
+    if not 0.0 < seconds < math.inf:
+        raise InputError(f"{seconds:g} seconds are no budget; give a positive number")
+    begun = time.perf_counter()
+    objective = at_one(settings.objective(potential), mu)
+    optimiser = EnergyGradient() if settings.architecture.shared or network.form.rank == 1 else settings.optimiser
+    state = TrainingState.create(network, optimiser, objective, stream(seed, Purpose.TUNING))
+    # A step takes the memory of its state, which no other may hold.
+    state = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True) if eqx.is_array(leaf) else leaf, state)
+    before = float(levels_at(network, potential, mu[None], 1)[0, 0])
+    program = Program.trace(state, optimiser)
+    program.compile()
+    while time.perf_counter() - begun < seconds:
+        state, _ = program(state, CHUNK, HORIZON)
+        jax.block_until_ready(state.step)
+    after = float(levels_at(state.model, potential, mu[None], 1)[0, 0])
+    kept, level = (state.model, after) if after < before else (network, before)
+    return TunedLevels(kept, before, level, int(state.step), time.perf_counter() - begun)
+
+
+def at_one(objective: EnergyObjective, mu: Parameter) -> EnergyObjective:
+    """The same for one μ alone; a chain needs no more of them in a step."""
+    params = 1 if objective.sampling.params > 1 and objective.accumulates else objective.sampling.params
+    sampling = replace(objective.sampling, params=params)
+    return type(objective)(objective.potential, sampling, mu)

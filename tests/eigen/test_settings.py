@@ -1,0 +1,105 @@
+"""What is chosen where nothing is said, and what does not go together."""
+
+from typing import Any
+
+import pytest
+from eigen.cases import BRAIDED, MODES, PLAIN, Wells
+from helpers import KEY
+
+from prism import Adam
+from prism.eigen import settings
+from prism.eigen.forms import Product, Sum, Train
+from prism.eigen.natural import EnergyGradient
+from prism.eigen.network import FactorArchitecture
+from prism.eigen.objective import ChainEnergy, EnergySampling, SeparableEnergy
+from prism.eigen.settings import USUAL_BOND, EigenSettings
+from prism.errors import InputError, TooLarge
+from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
+
+OWN = FactorArchitecture(shared=False)
+
+
+def test_a_product_is_chosen_where_there_is_one_and_else_a_train():
+    choose = EigenSettings.choose
+    assert choose(MODES).form == Product()
+    assert choose(MODES, levels=3).form == Product(1)
+    assert choose(Wells(1)).form == Product()
+    assert choose(PLAIN).form == choose(BRAIDED).form == Train(USUAL_BOND)
+    assert choose(PlainCoupledOscillator.create(1)).form == Sum(1), "one coordinate has no neighbour"
+
+
+def test_what_is_minimised_follows_from_the_form():
+    assert type(EigenSettings.choose(MODES).objective(MODES)) is SeparableEnergy
+    assert type(EigenSettings.choose(MODES, Sum(2)).objective(MODES)) is ChainEnergy
+    assert type(EigenSettings.choose(PLAIN).objective(PLAIN)) is ChainEnergy
+
+
+def test_the_natural_gradient_and_a_shared_network_are_usual():
+    chosen = EigenSettings.choose(MODES)
+    assert isinstance(chosen.optimiser, EnergyGradient)
+    assert chosen.architecture == FactorArchitecture()
+    assert chosen.architecture.shared
+    assert (chosen.levels, chosen.seed) == (1, 0)
+
+
+def test_what_is_given_is_taken():
+    architecture, sampling, adam = FactorArchitecture(width=5), EnergySampling(7, 3), Adam()
+    chosen = EigenSettings.choose(MODES, Product(2), architecture, adam, sampling, levels=4, seed=9)
+    assert chosen == EigenSettings(Product(2), architecture, adam, sampling, 4, 9)
+
+
+def test_a_step_sees_no_more_networks_of_their_own_than_there_are():
+    """Natural steps move each of them once at most."""
+    assert EigenSettings.choose(MODES, architecture=OWN).sampling.coordinates == 3
+    assert EigenSettings.choose(CoupledOscillator.create(1000), architecture=OWN).sampling.coordinates <= 16
+    assert EigenSettings.choose(MODES, architecture=OWN, optimiser=Adam()).sampling.coordinates == 3
+
+
+REFUSED = {
+    "a product of what interacts": (PLAIN, {"form": Product()}, "which a product cannot carry; take a train"),
+    "levels of what interacts": (PLAIN, {"levels": 2}, "2 levels: those above the lowest are of a product"),
+    "levels without functions": (MODES, {"form": Product(), "levels": 2}, "2 levels: those above the lowest"),
+    "more levels than coordinates": (MODES, {"levels": 5}, "5 levels of 3 coordinates.*give 4 or less"),
+    "no levels": (MODES, {"levels": 0}, "levels"),
+    "a natural step of many networks that interact": (PLAIN, {"architecture": OWN}, "are trained by Adam; take it"),
+}
+
+
+@pytest.mark.parametrize(("potential", "choices", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_go_together_is_refused_in_one_line(potential, choices, message):
+    with pytest.raises(InputError, match=message) as error:
+        EigenSettings.choose(potential, **choices)
+    assert "\n" not in str(error.value)
+
+
+def test_as_many_levels_as_there_are_functions_are_allowed():
+    assert EigenSettings.choose(MODES, levels=4).levels == 4
+    assert EigenSettings.choose(MODES, Product(2), levels=7).levels == 7
+
+
+def test_networks_of_their_own_that_interact_are_trained_by_adam():
+    chosen = EigenSettings.choose(PLAIN, architecture=OWN, optimiser=Adam())
+    assert isinstance(chosen.optimiser, Adam)
+
+
+def test_more_networks_than_memory_has_room_for_are_refused(monkeypatch):
+    """With a width that fits; a shared network is one, however many coordinates there are."""
+    monkeypatch.setattr(settings, "available_bytes", lambda: 2**20)
+    many = CoupledOscillator.create(1000)
+    with pytest.raises(TooLarge, match="1,000 of them") as error:
+        EigenSettings.choose(many, architecture=OWN)
+    assert list(error.value.proposals) == ["width"]
+    assert EigenSettings.choose(many).architecture.shared
+
+
+def test_a_proposed_width_fits(monkeypatch):
+    monkeypatch.setattr(settings, "available_bytes", lambda: 2**24)
+    many = CoupledOscillator.create(1000)
+    with pytest.raises(TooLarge) as error:
+        EigenSettings.choose(many, architecture=OWN)
+    width: Any = error.value.proposals["width"]
+    EigenSettings.choose(many, architecture=FactorArchitecture(width, shared=False))
+
+
+def test_nothing_of_an_oscillator_is_random():
+    assert CoupledOscillator.create(3, KEY) == MODES
