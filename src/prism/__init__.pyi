@@ -57,7 +57,12 @@ from .problem.constraints import (
 from .formulas.smoothing import smoothed as smoothed
 from .problem.forms import QuadraticForm as QuadraticForm
 from .references.reference import Reference as Reference
+from .references.matrix_product import ground_level as ground_level
 from .problem.known import KnownValues as KnownValues
+from .problem.potential import (
+    Pair as Pair,
+    Potential as Potential,
+)
 from .problem.conditions import (
     Condition as Condition,
     Observed as Observed,
@@ -110,6 +115,19 @@ from .solving.callbacks import (
     WeightsAndBiases as WeightsAndBiases,
 )
 from .solving.solve import solve as solve
+from .eigen.forms import (
+    Product as Product,
+    Sum as Sum,
+    Train as Train,
+)
+from .eigen.network import FactorArchitecture as FactorArchitecture
+from .eigen.objective import EnergySampling as EnergySampling
+from .eigen.natural import EnergyGradient as EnergyGradient
+from .eigen.solving import eigensolve as eigensolve
+from .eigen.eigensolution import (
+    Eigensolution as Eigensolution,
+    load_eigensolution as load_eigensolution,
+)
 from .solution.training_record import TrainingRecord as TrainingRecord
 from .solution.evaluation import Evaluation as Evaluation
 from .solution.solution import (

@@ -20,6 +20,7 @@ from prism.studies import (
     inversion,
     modulation,
     motivation,
+    oscillator,
     parabolic,
     sampling,
     solvers,
@@ -47,6 +48,7 @@ STUDIES: dict[str, Study] = {
     "hjb": hjb.STUDY,
     "high-order": high_order.STUDY,
     "gpinn": gpinn.STUDY,
+    "oscillator": oscillator.STUDY,
 }
 
 

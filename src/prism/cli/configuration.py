@@ -65,7 +65,7 @@ def resumed_options(
     family = own_family_again(str(config["family"]), config["family_sha256"], given.get("family"))
     budget = {name: given[name] for name in ("steps", "minutes") if name in given}
     if more != (None, None):
-        budget = _total(budget, more, standing)
+        budget = total_budget(budget, more, standing)
     for name, value in given.items():
         if name not in ("family", "steps", "minutes") and config.get(name) != value:
             raise InputError(
@@ -77,7 +77,7 @@ def resumed_options(
     return replace(chosen, family=family, family_sha256=None if is_own(family) else chosen.family_sha256)
 
 
-def _total(given: Mapping[str, object], more: More, standing: Standing | None) -> dict[str, object]:
+def total_budget(given: Mapping[str, object], more: More, standing: Standing | None) -> dict[str, object]:
     """The budget of a run with so much added to it."""
     steps, minutes = more
     if given or (steps is not None and minutes is not None):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from prism.cli.loading import load_run
+from prism.cli.levels.queries import invert_from_levels
+from prism.cli.loading import holds_levels, load_run
 from prism.cli.speech import answer
 from prism.cli.tables import Columns, read_observations
 from prism.errors import InputError
@@ -20,6 +21,8 @@ from prism.problem.points import Domain
 
 def run(options: argparse.Namespace, directory: ResultDirectory | None) -> int:
     known = known_of(options)
+    if holds_levels(options):
+        return invert_from_levels(options, directory, known)
     solution = load_run(Path(options.run_directory), getattr(options, "family", None))
     files = [Path(name) for name in options.data]
     data = [observations_in(file, solution.family.domain) for file in files]

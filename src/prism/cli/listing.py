@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from prism.cli.bench import STUDIES, durations
 from prism.cli.explanation import docstring, explain, told
+from prism.cli.levels.explanation import explain_potential, named_potential, told_of_potential
+from prism.cli.levels.options import POTENTIALS, is_potential
 from prism.cli.lifts import LIFTS
 from prism.cli.names import ESTIMATORS, FAMILIES, LOSSES, OPTIMISERS, PAIRINGS, SPACES, lookup, own_dimension
 from prism.cli.own_families import is_own, load_own
@@ -20,6 +22,10 @@ DIMENSION = 100
 
 
 def run(options: argparse.Namespace, _: None) -> int:
+    if options.family is not None and is_potential(options.family):
+        explained = explain_potential(options.family, named_potential(options.family))
+        answer(explained, [] if options.json else told_of_potential(explained), options.json)
+        return 0
     if options.family is not None:
         family = named_family(options.family)
         fixed = own_dimension(options.family) is not None
@@ -28,6 +34,7 @@ def run(options: argparse.Namespace, _: None) -> int:
         return 0
     tables = {
         "families": {name: docstring(family)[0] for name, family in FAMILIES.items()},
+        "potentials": {name: docstring(kind)[0] for name, kind in POTENTIALS.items()},
         "pairs": PAIRS,
         "lifts": LIFTS,
         "estimators": ESTIMATORS,

@@ -1,5 +1,6 @@
 """Finished runs, and the μ to ask them at."""
 
+import argparse
 import math
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -9,6 +10,7 @@ from prism.cli.names import FAMILIES
 from prism.cli.numbers import real_number, repeated
 from prism.cli.options import SolveOptions
 from prism.cli.own_families import is_own, load_own
+from prism.eigen.artifacts import is_eigensolution
 from prism.errors import InputError
 from prism.numerics.compilation import keep_programs
 from prism.problem.family import Family
@@ -16,6 +18,12 @@ from prism.problem.parameters import ParameterSpace
 from prism.reporting.records import RUN
 from prism.solution.artifacts import Stored, model_directory, read
 from prism.solution.solution import Solution, restored
+
+
+def holds_levels(options: argparse.Namespace) -> bool:
+    """Whether the run that is asked is one of a potential."""
+    keep_programs()
+    return is_eigensolution(model_directory(Path(options.run_directory)))
 
 
 def load_run(path: Path, family: str | None = None) -> Solution:

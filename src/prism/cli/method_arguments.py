@@ -10,6 +10,7 @@ def add_method(solve: ArgumentParser) -> None:
     _add_loss(solve)
     _add_optimiser(solve)
     _add_batch(solve)
+    _add_levels(solve)
 
 
 def _add_network(solve: ArgumentParser) -> None:
@@ -143,4 +144,48 @@ def _add_batch(solve: ArgumentParser) -> None:
         metavar="P",
         help="paired (default) draws one parameter for each point; crossed (default with --params) combines all "
         "parameters of a batch with all of its points.",
+    )
+
+
+def _add_levels(solve: ArgumentParser) -> None:
+    levels = solve.add_argument_group(
+        "expert options: levels of a potential (cqho, anharmonic-chain)",
+        "Of these, --points are the coordinates that a step looks at (default 64) and --params the μ for each (1 for a "
+        "product, 4 for a sum or a train). Other defaults are --width 16, --depth 2, --generator-width 16, --rate 1, "
+        "--damping 0.01. Lifts, estimators, losses, slopes, worst cases, momentum and pairings are of families alone.",
+    )
+    levels.add_argument(
+        "--coordinates",
+        metavar="C",
+        help="Of cqho: modes (default), normal modes, in which it is separable, or plain, its own coordinates.",
+    )
+    levels.add_argument(
+        "--levels",
+        type=whole_number,
+        metavar="L",
+        help="How many levels, from the lowest (default 1); more than one where coordinates do not interact.",
+    )
+    levels.add_argument(
+        "--form",
+        metavar="F",
+        help="How functions of single coordinates make the wave function: product (default where coordinates do not "
+        "interact), train (default where they do: a product of small matrices of functions), or sum (of products).",
+    )
+    levels.add_argument(
+        "--rank",
+        type=whole_number,
+        metavar="P",
+        help="The size of the matrices of a train, or the terms of a sum (default 3). Without --form it is a train's.",
+    )
+    levels.add_argument(
+        "--networks",
+        metavar="N",
+        help="Whether all coordinates share one network that is told their places (shared, the default) or each has "
+        "its own (own).",
+    )
+    levels.add_argument(
+        "--nodes",
+        type=whole_number,
+        metavar="Q",
+        help="Gauss nodes per coordinate in training (default 56 for a product, 32 for a sum or a train).",
     )

@@ -19,6 +19,7 @@ from prism.errors import InputError
 from prism.files.reading import Unreadable, as_text, read_bytes
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
+from prism.problem.potential import Potential
 
 MARK = ".py:"
 EXAMPLE = "such as path/to/my.py:Heat"
@@ -45,6 +46,8 @@ class OwnFamily:
     @property
     def dimension(self) -> int | None:
         """That of a family that is built already; None where `--dim` says it."""
+        if isinstance(self.found, Potential):
+            return self.found.dimension
         return self.found.domain.dimension if isinstance(self.found, Family) else None
 
     def bounded(self, change: Callable[[ParameterSpace], ParameterSpace], dimension: int) -> Family:
@@ -68,19 +71,22 @@ class OwnFamily:
                     f"{self.text} has {self.found.domain.dimension} dimensions; leave --dim {dimension} out"
                 )
             return self.found
-        make = self.found.in_dimensions if isinstance(self.found, type) else self.found
-        try:
-            family = make(dimension)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"{self.text} in {dimension} dimensions {_failure(error, self.text)}") from error
+        family = self.made(dimension, lambda kind: kind.in_dimensions(dimension))
         if not isinstance(family, Family):
             raise InputError(
                 f"{self.text} makes {type(family).__name__}, which is no prism.Family; return one, such as "
                 "Heat(prism.Ball(dimension))"
             )
         return family
+
+    def made(self, dimension: int, build: Callable[[Any], Any]) -> Any:
+        """What the class, built so, or the function of the dimension makes."""
+        try:
+            return build(self.found) if isinstance(self.found, type) else self.found(dimension)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{self.text} in {dimension} dimensions {_failure(error, self.text)}") from error
 
 
 def load_own(text: str) -> OwnFamily:
@@ -101,16 +107,18 @@ def load_own(text: str) -> OwnFamily:
     found = getattr(module, name)
     if not _makes_families(found) and not (callable(found) and not isinstance(found, type)):
         raise InputError(
-            f"{text} is {type(found).__name__}; give a class that derives from prism.Family, a family, or a function "
-            "of the dimension that makes one"
+            f"{text} is {type(found).__name__}; give a class that derives from prism.Family or prism.Potential, "
+            "a family, or a function of the dimension that makes one"
         )
     return OwnFamily(text, hashlib.sha256(content).hexdigest(), found)
 
 
 def _makes_families(value: object) -> bool:
     """Whether it is a family, or a class of them that is the user's own."""
-    own = isinstance(value, type) and issubclass(value, Family) and not value.__module__.startswith("prism.")
-    return isinstance(value, Family) or own
+    own = (
+        isinstance(value, type) and issubclass(value, Family | Potential) and not value.__module__.startswith("prism.")
+    )
+    return isinstance(value, Family | Potential) or own
 
 
 @functools.cache

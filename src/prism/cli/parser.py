@@ -178,8 +178,9 @@ def _add_reference(commands) -> None:
     reference.add_argument(
         "--at",
         metavar="POINT",
-        required=True,
-        help="The point: x=0,t=0.3, or x=0 for a family without time. A number is the value of every coordinate, a "
+        default=None,
+        help="The point, of a family of PDEs: x=0,t=0.3, or x=0 for a family without time. A number is the value of "
+        "every coordinate, a "
         "FILE in its place holds them all in one row.",
     )
     add_json(reference)
@@ -191,8 +192,9 @@ def _add_predict(commands) -> None:
     predict.add_argument(
         "--points",
         metavar="FILE",
-        required=True,
-        help="The points, one per row (time last, where the family has it): .npy, .npz with points, or .csv with or "
+        default=None,
+        help="Required, except for the levels of a potential: the points, one per row (time last, where the family "
+        "has it): .npy, .npz with points, or .csv with or "
         "without a header x1,x2,...,t; .gz, .bz2 and .xz of these too. A table that predict wrote is read too.",
     )
     predict.add_argument(
@@ -247,7 +249,8 @@ def _add_invert(commands) -> None:
         "data",
         nargs="+",
         metavar="FILE",
-        help="Observations, one per row: .csv of the coordinates and u, with or without a header x1,x2,...,t,u, or "
+        help="Observations, one per row: .csv of the coordinates and u, with or without a header x1,x2,...,t,u (of a "
+        "potential .csv with the header level,value), or "
         ".npz with points and u. A table that predict wrote is read as it is. Each file is a data set of its own.",
     )
     invert.add_argument(

@@ -56,7 +56,8 @@ def for_demo(options: argparse.Namespace) -> Iterator[RunDirectory]:
 def for_predict(options: argparse.Namespace) -> Iterator[OutputFile | None]:
     """--out FILE, which is neither the points nor a part of the run; None for standard output."""
     run = Path(options.run_directory)
-    read = itertools.chain([Path(options.points)], RUN.own_files(run), run.glob("*.safetensors"), run.glob("*.json"))
+    points = [] if options.points is None else [Path(options.points)]
+    read = itertools.chain(points, RUN.own_files(run), run.glob("*.safetensors"), run.glob("*.json"))
     written = None if options.out in (None, "-") else OutputFile.tried(Path(options.out), read, options.force)
     yield written
 

@@ -7,15 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from prism.cli.loading import load_run, parse_mu
+from prism.cli.levels.queries import predict_levels
+from prism.cli.loading import holds_levels, load_run, parse_mu
 from prism.cli.speech import answer
 from prism.cli.tables import BEYOND, VALUE, Columns, encoded, read_points
-from prism.errors import FailedRun
+from prism.errors import FailedRun, InputError
 from prism.files.outputs import OutputFile
 
 
 def run(options: argparse.Namespace, output: OutputFile | None) -> int:
+    if holds_levels(options):
+        return predict_levels(options, output)
     solution = load_run(Path(options.run_directory), getattr(options, "family", None))
+    if options.points is None:
+        raise InputError("no points given; give --points FILE")
     solution = solution.inside_only() if options.refuse_outside else solution
     mu = parse_mu(options.mu, solution)
     columns = Columns.of(solution.family.domain)

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from prism.cli.configuration import given_options, with_own_dimension
+from prism.cli.levels.options import is_potential, refuse_level_options
+from prism.cli.levels.queries import reference_of_level
 from prism.cli.loading import parse_values
 from prism.cli.numbers import real_number, repeated
 from prism.cli.options import SolveOptions
@@ -25,12 +27,17 @@ ROUNDING = 1e-12
 
 
 def run(options: argparse.Namespace, _: None) -> int:
+    if is_potential(options.family):
+        return reference_of_level(options)
+    refuse_level_options(options)
     given = with_own_dimension(given_options(options))
     if "dim" not in given:
         raise InputError("no dim given; such as --dim 100")
     chosen = SolveOptions(**given)  # pyright: ignore[reportArgumentType]
     family = chosen.build_checked_family()
     mu = parse_values(options.mu, family.parameters)
+    if options.at is None:
+        raise InputError("no point given; give --at x=0, or --at x=0,t=0.3 for a family in time")
     x = parse_point(options.at, family)
     found = reference_at(family, x, mu)
     if not math.isfinite(found.value):

@@ -4,6 +4,8 @@ import argparse
 from dataclasses import dataclass, replace
 
 from prism.cli.configuration import given_options, new_options, resumed_options
+from prism.cli.levels.options import is_potential, refuse_level_options
+from prism.cli.levels.solve import run_levels
 from prism.cli.lifts import AUTO, lift_text
 from prism.cli.options import SolveOptions
 from prism.cli.own_families import is_own
@@ -18,14 +20,19 @@ from prism.solving.following import NOTHING, Spent
 from prism.solving.lift_choice import has_room_for_trials, with_decided_lift
 from prism.solving.refusals import refuse_long_points
 from prism.solving.results import Standing, finish, finished_report, warn_of
-from prism.solving.runs import Record, execute
+from prism.solving.runs import execute
+from prism.solving.sessions import Record
 from prism.solving.settings import FEWEST_NATURAL_POINTS, Settings
 from prism.solving.symmetry import with_norms
 from prism.training.loop import Budget
 
 
 def run(options: argparse.Namespace, directory: RunDirectory) -> int:
-    given, more = given_options(options), (getattr(options, "more_steps", None), getattr(options, "more_minutes", None))
+    more = (getattr(options, "more_steps", None), getattr(options, "more_minutes", None))
+    if is_of_levels(options, directory):
+        return run_levels(options, directory, more)
+    refuse_level_options(options)
+    given = given_options(options)
     if options.resume is None:
         return solve_into(directory, build(new_options(given, more)), resume=False, as_json=options.json)
     standing, config = Standing.of(directory), directory.read_json("config.json")
@@ -46,6 +53,13 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
     if not same_equation(chosen.equation, task.options.equation):
         raise InputError(f"{directory.path} is a run of another equation than {chosen.family} is now; start a new run")
     return solve_into(directory, task, resume=True, as_json=options.json)
+
+
+def is_of_levels(options: argparse.Namespace, directory: RunDirectory) -> bool:
+    """Whether a potential is solved for its levels, as its name or the run that is resumed says."""
+    if options.resume is not None and getattr(options, "family", None) is None:
+        return "levels" in directory.read_json("config.json")
+    return is_potential(options.family)
 
 
 @dataclass(frozen=True)

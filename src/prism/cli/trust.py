@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from prism.cli.loading import parse_mu, read_run, solution_of
+from prism.cli.levels.queries import trust_levels
+from prism.cli.loading import holds_levels, parse_mu, read_run, solution_of
 from prism.cli.places import TUNING
 from prism.cli.speech import answer, say
 from prism.errors import CorruptedFile
@@ -35,6 +36,8 @@ class Kept:
 
 
 def run(options: argparse.Namespace, _: None) -> int:
+    if holds_levels(options):
+        return trust_levels(options)
     path = Path(options.run_directory)
     solution = solution_of(read_run(path), path, getattr(options, "family", None))
     mu = parse_mu(options.mu, solution)

@@ -5,7 +5,8 @@ import math
 import warnings
 from pathlib import Path
 
-from prism.cli.loading import parse_mu, read_run, solution_of
+from prism.cli.levels.queries import tune_levels
+from prism.cli.loading import holds_levels, parse_mu, read_run, solution_of
 from prism.cli.names import TUNABLE, lookup
 from prism.cli.speech import answer, say
 from prism.errors import InputError, NotImproved
@@ -23,6 +24,8 @@ DEFAULT = "all"
 
 
 def run(options: argparse.Namespace, directory: ResultDirectory) -> int:
+    if holds_levels(options):
+        return tune_levels(options, directory)
     trains, seconds = getattr(options, "trains", DEFAULT), getattr(options, "seconds", 20.0)
     parts = lookup("part to train", TUNABLE, trains)
     if not 0.0 < seconds < math.inf:
