@@ -199,6 +199,11 @@ def test_control_example(capsys, tmp_path):
     assert (tmp_path / "control.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
+def test_the_example_of_eigenvalues_runs():
+    runpy.run_path(str(ROOT / "examples/eigenvalues.py"))["main"](minutes=0.02, dimension=4)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_use_public_names_alone(path):
     assert not re.search(r"^\s*(from|import) prism\.", path.read_text(encoding="utf-8"), re.MULTILINE)

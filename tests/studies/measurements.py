@@ -305,6 +305,45 @@ def gpinn() -> Measurements:
     ]
 
 
+def oscillator() -> Measurements:
+    row = lambda d, coordinates, what, error: {
+        "d": d,
+        "coordinates": coordinates,
+        "what": what,
+        "steps": 300,
+        "seconds": 7.0,
+        "error of λ": error,
+        "at the worst": 3.0 * error,
+        "first excited": 2.0 * error if what == "shared network" else None,
+        "mean field": 0.017,
+        "μ-blind": 0.06,
+        "skill": error / 0.06,
+        "σ / λ": 1e-3,
+        "peak MB": 900.0,
+        "one μ, seconds": None,
+    }
+    modes = [
+        row(d, "modes", what, 1e-7 * place)
+        for d in (70, 700)
+        for place, what in ((4, "shared network"), (900, "blind to μ"))
+    ]
+    plain = [
+        row(100, "plain", f"{kind} of {p}", 0.017 / p**power)
+        for kind, power in (("sum", 0.1), ("train", 4))
+        for p in (2, 3)
+    ]
+    nothing = dict.fromkeys(modes[0])
+    grid = {
+        **nothing,
+        "d": 700,
+        "coordinates": "modes",
+        "what": "grid (network: 0.1 s)",
+        "error of λ": 1e-9,
+        "one μ, seconds": 2.0,
+    }
+    return [*modes, *plain, grid]
+
+
 MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "estimators": estimators,
     "solvers": solvers,
@@ -322,4 +361,5 @@ MEASUREMENTS: dict[str, Callable[[], Measurements]] = {
     "hjb": hjb,
     "high-order": high_order,
     "gpinn": gpinn,
+    "oscillator": oscillator,
 }
