@@ -13,10 +13,12 @@ from helpers import mostly_slow
 from ledger import ledger
 
 import prism
+from prism.eigen.chain_objective import ChainEnergy
 from prism.eigen.evaluation import QuickLevels, evaluate_levels
 from prism.eigen.forms import Form, Product, Train
 from prism.eigen.network import FactorArchitecture, TensorNetwork
-from prism.eigen.objective import ChainEnergy, EnergySampling, SeparableEnergy
+from prism.eigen.objective import EnergySampling
+from prism.eigen.separable_objective import SeparableEnergy
 from prism.eigen.settings import EigenSettings
 from prism.eigen.solving import first_state, state_arguments
 from prism.eigen.tuning import at_one

@@ -8,9 +8,11 @@ from eigen.cases import BRAIDED, random_network, weights_of
 from helpers import KEY, close, mostly_slow
 from jaxtyping import Array
 
+from prism.eigen.chain_objective import ChainEnergy
 from prism.eigen.forms import Product, Train
 from prism.eigen.natural import MOST_DAMPING, EnergyGradient
-from prism.eigen.objective import ChainEnergy, EnergySampling, SeparableEnergy, System
+from prism.eigen.objective import EnergySampling, System
+from prism.eigen.separable_objective import SeparableEnergy
 from prism.families.coupled_oscillator import CoupledOscillator
 from prism.numerics.keys import items
 

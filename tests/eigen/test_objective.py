@@ -11,13 +11,15 @@ from eigen.cases import BRAIDED, MODES, MU, Wells, random_network, weights_of
 from helpers import KEY, close, mostly_slow
 
 from prism import InputError
+from prism.eigen.chain_objective import ChainEnergy
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.levels import levels
 from prism.eigen.metric import flat
 from prism.eigen.network import TensorNetwork
-from prism.eigen.objective import ChainEnergy, EnergyBatch, EnergyObjective, EnergySampling, SeparableEnergy
+from prism.eigen.objective import EnergyBatch, EnergyObjective, EnergySampling
 from prism.eigen.quadrature import MOST_BEND
 from prism.eigen.separable import one_coordinate
+from prism.eigen.separable_objective import SeparableEnergy
 from prism.families.coupled_oscillator import CoupledOscillator
 from prism.numerics.keys import items
 from prism.problem.potential import Potential

@@ -8,10 +8,12 @@ from helpers import KEY
 
 from prism import Adam
 from prism.eigen import settings
+from prism.eigen.chain_objective import ChainEnergy
 from prism.eigen.forms import Product, Sum, Train
 from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.objective import ChainEnergy, EnergySampling, SeparableEnergy
+from prism.eigen.objective import EnergySampling
+from prism.eigen.separable_objective import SeparableEnergy
 from prism.eigen.settings import USUAL_BOND, EigenSettings
 from prism.errors import InputError, TooLarge
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator

@@ -126,26 +126,32 @@ def pencil(tensor: TensorNetwork, potential: Potential, mu: Parameter, rule: Rul
     return Pencil(symmetric(end.energy), symmetric(end.norm), end.log_norm)
 
 
-def environments(
-    tensor: TensorNetwork, potential: Potential, mu: Parameter, rule: Rule, block: int
-) -> Float[Array, "d s s"]:
-    """K of every coordinate, ⟨Ψ, Ψ⟩ = Σ_st K_st ⟨φ_s, φ_t⟩, for functions scaled as in `operators`; of trace 1."""
+class Bonds(eqx.Module):
+    """Overlaps of all coordinates on one side of each, ⟨left j, left k⟩ and α ⟨right j, right k⟩ α; of trace 1."""
+
+    before: Float[Array, "*d p p"]
+    behind: Float[Array, "*d p p"]
+
+
+def bonds(tensor: TensorNetwork, potential: Potential, mu: Parameter, rule: Rule, block: int) -> Bonds:
+    """Of every coordinate, for functions scaled as in `operators`."""
     form, d = tensor.form, potential.dimension
     alpha = pencil(tensor, potential, mu, rule, block).lowest[1]
-    overlaps = map_blocks(lambda i: operators(tensor, potential, mu, i, rule).overlap, d, block)
+    overlaps = map_blocks(lambda i: scaled_functions(tensor, potential, mu, i, rule)[0].overlaps(), d, block)
     scaled = lambda bond: bond / jnp.trace(bond)
     ahead = lambda bond, one: (scaled(form.carried(bond, one)), bond)
     back = lambda bond, one: (scaled(form.carried_back(bond, one)), bond)
-    before = jax.lax.scan(ahead, form.start, overlaps)[1]
+    before = jax.lax.scan(ahead, scaled(form.start), overlaps)[1]
     behind = jax.lax.scan(back, scaled(alpha[:, None] * alpha[None, :]), overlaps, reverse=True)[1]
-    return jax.vmap(lambda left, right: scaled(form.environment(left, right)))(before, behind)
+    return Bonds(before, behind)
 
 
 def densities(
     tensor: TensorNetwork, potential: Potential, mu: Parameter, i: Index, rule: Rule, block: int
 ) -> tuple[Float[Array, "q"], Float[Array, "q"]]:
     """The nodes of coordinate i, and ∫Ψ² over all others there."""
-    environment = environments(tensor, potential, mu, rule, block)[i]
+    around = jax.tree.map(lambda leaf: leaf[i], bonds(tensor, potential, mu, rule, block))
     functions = scaled_functions(tensor, potential, mu, i, rule)[0]
-    found = jnp.einsum("qs,st,qt->q", functions.values, environment, functions.values)
+    matrices = jax.vmap(tensor.form.matrix)(functions.values)
+    found = jnp.einsum("qak,ab,qbl,kl->q", matrices, around.before, matrices, around.behind)
     return functions.positions, found / jnp.sum(functions.weights * found)

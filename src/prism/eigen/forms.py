@@ -63,12 +63,12 @@ class Form(abc.ABC):
         """The bond of the coordinates from this one to the last, of that of those behind it."""
 
     @abc.abstractmethod
-    def environment(self, before: Bond, behind: Bond) -> Overlaps:
-        """K with ⟨Ψ, Ψ⟩ = Σ_st K_st ⟨φ_s, φ_t⟩ for the functions of the coordinate between."""
+    def matrix(self, values: Float[Array, "s"]) -> Float[Array, "p p"]:
+        """A, of the values of the functions of a coordinate."""
 
-    @abc.abstractmethod
     def multiplied(self, row: Float[Array, "p"], values: Float[Array, "s"]) -> Float[Array, "p"]:
         """The row behind a coordinate whose functions have these values, of that before it."""
+        return row @ self.matrix(values)
 
     @property
     def start(self) -> Bond:
@@ -110,11 +110,8 @@ class Sum(Form):
     def carried_back(self, bond: Bond, overlaps: Overlaps) -> Bond:
         return bond * overlaps
 
-    def environment(self, before: Bond, behind: Bond) -> Overlaps:
-        return before * behind
-
-    def multiplied(self, row: Float[Array, "p"], values: Float[Array, "s"]) -> Float[Array, "p"]:
-        return row * values
+    def matrix(self, values: Float[Array, "s"]) -> Float[Array, "p p"]:
+        return jnp.diag(values)
 
 
 @dataclass(frozen=True)
@@ -153,11 +150,8 @@ class Train(Form):
         p = self.rank
         return jnp.einsum("akbl,kl->ab", overlaps.reshape(p, p, p, p), bond)
 
-    def environment(self, before: Bond, behind: Bond) -> Overlaps:
-        return jnp.kron(before, behind)
-
-    def multiplied(self, row: Float[Array, "p"], values: Float[Array, "s"]) -> Float[Array, "p"]:
-        return row @ values.reshape(self.rank, self.rank)
+    def matrix(self, values: Float[Array, "s"]) -> Float[Array, "p p"]:
+        return values.reshape(self.rank, self.rank)
 
 
 @dataclass(frozen=True)
@@ -199,8 +193,5 @@ class Product(Form):
     def carried_back(self, bond: Bond, overlaps: Overlaps) -> Bond:
         return bond * overlaps[:1, :1]
 
-    def environment(self, before: Bond, behind: Bond) -> Overlaps:
-        return before * behind
-
-    def multiplied(self, row: Float[Array, "p"], values: Float[Array, "s"]) -> Float[Array, "p"]:
-        return row * values[:1]
+    def matrix(self, values: Float[Array, "s"]) -> Float[Array, "p p"]:
+        return values[:1, None]

@@ -1,45 +1,129 @@
 """How the functions of one coordinate change with the weights of its network, and the metric that adds up of it.
 
-The generator works through few modulators m, so that of the changes R of all rows by (core, m) alone
+The generator works through few modulators m, linear in an embedding e, m = e·H. So of the changes R of all rows by
+(core, m) alone, and by further unknowns x that depend on all weights θ,
 
-    G = Tᵀ (Σ RᵀR) T,      T = (1 0; 0 ∂m/∂ψ),      ψ the generator's weights,
+    G = Σ Tᵀ RᵀR T,      T = (1 0 0; 0 Hᵀ ∂e/∂ψ  1⊗e; ∂x/∂θ),      θ = (core, ψ below the heads, H),
 
 takes a fraction of the work and memory that the rows of all weights would take.
 """
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from prism.eigen.network import FactorNetwork
 from prism.eigen.quadrature import Rule
+from prism.networks.modulation import HyperGenerator
 from prism.shapes import Hidden, Scalar
 
 
-class LocalMetric(eqx.Module):
-    """RᵀR and Rᵀr by core and modulators, and ∂m/∂ψ, of one coordinate at one μ or of many along a first axis."""
+class GeneratorChange(eqx.Module):
+    """∂m/∂(ψ, H) of one coordinate at one μ, or of many along a first axis, by its parts."""
 
-    product: Float[Array, "*b c c"]
-    pulled: Float[Array, "*b c"]
-    generator: Float[Array, "*b m g"]
+    embedding: Float[Array, "*b e"]
+    below: Float[Array, "*b e l"]
+    """∂e/∂ψ."""
+    heads: Float[Array, "*b m e"]
+    """∂m/∂e."""
+    widths: tuple[int, ...] = eqx.field(static=True)
+    """Columns of each head."""
 
     @staticmethod
-    def of(changes: Float[Array, "r c"], rows: Float[Array, "r"], generator: Float[Array, "m g"]) -> "LocalMetric":
-        return LocalMetric(changes.T @ changes, changes.T @ rows, generator)
+    def of(generator: HyperGenerator, known: Hidden) -> "GeneratorChange":
+        lower, as_lower = ravel_pytree((generator.weights, generator.biases))
+        put = lambda w: eqx.tree_at(lambda g: (g.weights, g.biases), generator, as_lower(w))
+        below = jax.jacrev(lambda w: put(w).embed(known))(lower)
+        heads = jnp.concatenate(generator.heads, axis=1)
+        return GeneratorChange(generator.embed(known), below, heads.T, tuple(head.shape[1] for head in generator.heads))
 
-    def summed(self) -> tuple[Float[Array, "w"], Float[Array, "w w"]]:
-        """Jᵀr and JᵀJ by all weights, summed over the first axis: those of the core, then those of the generator."""
-        count, modulators, weights = self.generator.shape
-        core = self.product.shape[-1] - modulators
-        joined = self.generator.reshape(count * modulators, weights)
-        through = jnp.einsum("bmn,bng->bmg", self.product[:, core:, core:], self.generator)
-        mixed = jnp.moveaxis(self.product[:, :core, core:], 0, 1).reshape(core, count * modulators) @ joined
-        inner = joined.T @ through.reshape(count * modulators, weights)
-        metric = jnp.block([[jnp.sum(self.product[:, :core, :core], axis=0), mixed], [mixed.T, inner]])
-        gradient = [jnp.sum(self.pulled[:, :core], axis=0), self.pulled[:, core:].reshape(-1) @ joined]
-        return jnp.concatenate(gradient), metric
+    def pulled(self, rows: Float[Array, "b r m"]) -> Float[Array, "b r g"]:
+        """rows · ∂m/∂(ψ, H), of every pair."""
+        by_heads = jnp.einsum("brm,be->brem", rows, self.embedding).reshape(*rows.shape[:2], -1)
+        return jnp.concatenate([rows @ self.heads @ self.below, by_heads[..., self.order]], axis=-1)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Where the weights of one head after the other stand among those of all heads beside each other."""
+        places = np.arange(self.embedding.shape[-1] * sum(self.widths)).reshape(-1, sum(self.widths))
+        return np.concatenate(
+            [part.ravel() for part in np.split(places, list(itertools.accumulate(self.widths))[:-1], 1)]
+        )
+
+
+class LocalRows(eqx.Module):
+    """R by (core, m, x), the rows r that they are of, and what m and x change with: of one coordinate at one μ, or of
+    many along a first axis."""
+
+    changes: Float[Array, "*b r c"]
+    rows: Float[Array, "*b r"] | None
+    """r, where the gradient is asked for as well."""
+    generator: GeneratorChange
+    further: Float[Array, "*b x w"] | None = None
+    """∂x/∂θ, where there are further unknowns."""
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """Where the core ends among the unknowns, and where the modulators do."""
+        end = self.changes.shape[-1] - (0 if self.further is None else self.further.shape[-2])
+        return end - sum(self.generator.widths), end
+
+    def gradient(self) -> Float[Array, "w"]:
+        """Jᵀr by all weights, summed over the first axis; without further unknowns."""
+        core, _ = self._ends
+        pulled = jnp.einsum("br,brc->bc", self.rows, self.changes)
+        through = self.generator.pulled(pulled[:, None, core:])
+        return jnp.concatenate([pulled[:, :core].sum(0), through.sum((0, 1))])
+
+    def metric(self) -> Float[Array, "w w"]:
+        """JᵀJ by all weights, summed over the first axis."""
+        (c, m), change = self._ends, self.generator
+        # A sum over the first axis takes XLA's CPU thirty times as long as the product of stacked rows.
+        core = _stacked(self.changes[:, :, :c])
+        product = jnp.swapaxes(self.changes, 1, 2) @ self.changes[:, :, c:]
+        modulators = m - c
+        mixed = _core_by_generator(product[:, :c, :modulators], change)
+        inner = _inner(product[:, c:m, :modulators], change)
+        metric = jnp.block([[core.T @ core, mixed], [mixed.T, inner]])
+        if self.further is None:
+            return metric
+        beside = jnp.swapaxes(product[:, :m, modulators:], 1, 2)
+        along = jnp.concatenate([beside[:, :, :c], change.pulled(beside[:, :, c:])], axis=-1)
+        further = _stacked(self.further)
+        half = further.T @ _stacked(along + product[:, m:, modulators:] @ self.further / 2.0)
+        return metric + half + half.T
+
+
+def _core_by_generator(product: Float[Array, "b c m"], change: GeneratorChange) -> Float[Array, "c g"]:
+    """Σ P ∂m/∂(ψ, H)."""
+    count, core, _ = product.shape
+    below = jnp.moveaxis(product @ change.heads, 0, 1).reshape(core, -1) @ _stacked(change.below)
+    heads = jnp.moveaxis((change.embedding.T @ product.reshape(count, -1)).reshape(-1, *product.shape[1:]), 0, 1)
+    return jnp.concatenate([below, heads.reshape(core, -1)[:, change.order]], axis=1)
+
+
+def _inner(product: Float[Array, "b m m"], change: GeneratorChange) -> Float[Array, "g g"]:
+    """Σ (∂m/∂(ψ, H))ᵀ P ∂m/∂(ψ, H)."""
+    below, e, order = change.below, change.embedding, change.order
+    (count, modulators, _), (_, width, weights) = product.shape, below.shape
+    through = product @ change.heads
+    lower = _stacked(below).T @ _stacked(jnp.swapaxes(change.heads, 1, 2) @ through @ below)
+    mixed = jnp.swapaxes(below, 1, 2) @ jnp.swapaxes(through, 1, 2)
+    mixed = (e.T @ mixed.reshape(count, -1)).reshape(width, weights, modulators)
+    mixed = jnp.swapaxes(mixed, 0, 1).reshape(weights, -1)[:, order]
+    both = (e[:, :, None] * e[:, None, :]).reshape(count, -1).T @ product.reshape(count, -1)
+    both = both.reshape(width, width, modulators, modulators).transpose(0, 2, 1, 3).reshape(len(order), -1)
+    return jnp.block([[lower, mixed], [mixed.T, both[order][:, order]]])
+
+
+def _stacked(one: Float[Array, "b r l"]) -> Float[Array, "k l"]:
+    """One row below the other."""
+    return one.reshape(-1, one.shape[-1])
 
 
 def flat(network: FactorNetwork) -> Float[Array, "weights"]:
@@ -57,23 +141,19 @@ def function_changes(
     network: FactorNetwork, known: Hidden, rule: Rule
 ) -> tuple[Float[Array, "q s c"], Float[Array, "q s c"]]:
     """∂φ/∂(core, m) and ∂φ'/∂(core, m) at the nodes."""
-    modulators, as_modulations = ravel_pytree(network.generator(known))
+    generator = network.generator
+    embedding = generator.embed(known)
+    modulators, as_columns = ravel_pytree([embedding @ head for head in generator.heads])
     arrays, rest = eqx.partition(eqx.tree_at(lambda n: n.generator, network, None), eqx.is_inexact_array)
     core, as_core = ravel_pytree(arrays)
 
     def at_node(xi: Scalar) -> Float[Array, "2 s c"]:
         def functions(unknown: Float[Array, "c"]) -> Float[Array, "2 s"]:
             changed = eqx.combine(as_core(unknown[: len(core)]), rest)
-            return jnp.concatenate(changed.modulated(xi[None], as_modulations(unknown[len(core) :])))
+            modulations = generator.modulations(as_columns(unknown[len(core) :]))
+            return jnp.concatenate(changed.modulated(xi[None], modulations))
 
         return jax.jacrev(functions)(jnp.concatenate([core, modulators]))
 
     values, derivatives = jnp.moveaxis(jax.vmap(at_node)(rule.nodes), 1, 0)
     return values, derivatives
-
-
-def generator_changes(network: FactorNetwork, known: Hidden) -> Float[Array, "m g"]:
-    """∂m/∂ψ."""
-    arrays, rest = eqx.partition(network.generator, eqx.is_inexact_array)
-    weights, as_generator = ravel_pytree(arrays)
-    return jax.jacrev(lambda g: ravel_pytree(eqx.combine(as_generator(g), rest)(known))[0])(weights)

@@ -2,10 +2,11 @@
 
     θ ← θ − ηs,      s = (G + ε tr(G)/P)⁻¹ g,      predicted decrease  2η g·s − η² s·Gs
 
-A step is kept only where the energy is lower after it than before, at nodes that it was not made at; the damping ε is
-multiplied by 4 where it is not, and halved where the decrease is more than half of the predicted one. For a product
-near its minimum G is the Hessian but for the eigenvalue itself: each step takes off most of the error (Gauss and
-Newton).
+G is a mean over the batches so far, in which each counts `memory` times as much as the next: without it a step learns
+its own batch and forgets others. A step is kept only where the energy is lower after it than before, at nodes that it
+was not made at; the damping ε is multiplied by 4 where it is not, and halved where the decrease is more than half of
+the predicted one. For a product near its minimum G is the Hessian but for the eigenvalue itself: each step takes off
+most of the error (Gauss and Newton).
 """
 
 import equinox as eqx
@@ -13,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from prism.eigen.metric import flat
 from prism.eigen.network import TensorNetwork
 from prism.eigen.objective import EnergyBatch, EnergyObjective, System
 from prism.numerics.compilation import PLAIN_LOOPS
@@ -22,13 +24,23 @@ from prism.training.optimisers import Optimiser, StepInfo
 
 MOST_DAMPING = 1e3
 ROUNDING = 2.0
-"""Units of rounding by which an energy may rise and count as equal."""
+"""Units of rounding, times those of the objective, by which an energy may rise and count as equal."""
 WHOLE_STEPS = 2.0
 """Times the decay: for the first half of a run steps are taken whole."""
 
 
-class EnergyGradient(Optimiser[Float[Array, "networks"]]):
-    """The natural gradient of the energy. Its state is the damping of every network."""
+class GradientState(eqx.Module):
+    """What the steps so far leave to the next."""
+
+    damping: Float[Array, "networks"]
+    metric: Float[Array, "w w"] | None
+    """The mean of the metrics so far, times what their weights add up to; None where nothing is remembered."""
+    total: Scalar
+    """What these weights add up to."""
+
+
+class EnergyGradient(Optimiser[GradientState]):
+    """The natural gradient of the energy."""
 
     rate: float = eqx.field(static=True, default=1.0)
     """η: the part of a step that is taken at first. Decays to zero over the second half of a run."""
@@ -36,40 +48,54 @@ class EnergyGradient(Optimiser[Float[Array, "networks"]]):
     """ε at the start."""
     bound: float = eqx.field(static=True, default=0.5)
     """The longest step, relative to the length of all weights of a network."""
+    memory: float = eqx.field(static=True, default=0.5)
+    """How much a metric counts one step later; networks of their own have no memory."""
 
     natural = True
     compiler_options = PLAIN_LOOPS
 
-    def init(self, model: TensorNetwork) -> Float[Array, "networks"]:
-        return jnp.full(1 if model.shared else model.dimension, self.damping)
+    def init(self, model: TensorNetwork) -> GradientState:
+        damping = jnp.full(1 if model.shared else model.dimension, self.damping)
+        weights = len(flat(model.factors))
+        metric = jnp.zeros((weights, weights)) if model.shared and self.memory > 0.0 else None
+        return GradientState(damping, metric, jnp.zeros(()))
 
     def step(
         self,
         objective: EnergyObjective,
         model: TensorNetwork,
-        state: Float[Array, "networks"],
+        state: GradientState,
         batch: EnergyBatch,
         decay: Scalar,
-    ) -> tuple[TensorNetwork, Float[Array, "networks"], StepInfo]:
+    ) -> tuple[TensorNetwork, GradientState, StepInfo]:
         networks = jnp.zeros(1, jnp.int32) if model.shared else batch.coordinates
         weights, system = objective.weights(model, batch), objective.system(model, batch)
-        damping, rate = state[networks], self.rate * jnp.minimum(1.0, WHOLE_STEPS * decay)
-        steps = jax.lax.map(lambda one: _solved(*one), (system.metric, system.gradient, damping))
+        damping, rate = state.damping[networks], self.rate * jnp.minimum(1.0, WHOLE_STEPS * decay)
+        metric, remembered = self._remembered(state, system)
+        steps = jax.lax.map(lambda one: _solved(*one), (metric, system.gradient, damping))
         longest = self.bound * jnp.linalg.norm(weights, axis=1)
         steps = steps * jnp.minimum(1.0, longest / jnp.linalg.norm(steps, axis=1))[:, None]
         before = objective.judged(model, batch)
         after = objective.judged(objective.put(model, batch, weights - rate * steps), batch)
-        rounding = ROUNDING * jnp.finfo(before.dtype).eps * jnp.maximum(jnp.abs(before), objective.sampling.pairs)
+        scale = jnp.maximum(jnp.abs(before), 1.0) * objective.roundings
+        rounding = ROUNDING * jnp.finfo(before.dtype).eps * scale
         better = after < before + rounding
-        predicted = _predicted_decrease(system, steps, rate)
+        trusted = before - after + rounding > _predicted_decrease(system, steps, rate) / 2.0
         least = 100.0 * jnp.finfo(damping.dtype).eps
-        next_damping = (
-            jnp.where(better, jnp.where(before - after + rounding > predicted / 2.0, 0.5, 1.0), 4.0) * damping
-        )
+        next_damping = jnp.where(better, jnp.where(trusted, 0.5, 1.0), 4.0) * damping
         next_damping = jnp.clip(next_damping, least, MOST_DAMPING)
         kept = jnp.where(better[:, None], weights - rate * steps, weights)
         info = StepInfo(system.energy, jnp.isfinite(system.energy) & jnp.all(jnp.isfinite(system.gradient)))
-        return objective.put(model, batch, kept), state.at[networks].set(next_damping), info
+        remembered = eqx.tree_at(lambda s: s.damping, remembered, state.damping.at[networks].set(next_damping))
+        return objective.put(model, batch, kept), remembered, info
+
+    def _remembered(self, state: GradientState, system: System) -> tuple[Float[Array, "n w w"], GradientState]:
+        """The metrics of a step, and the state with them."""
+        if state.metric is None:
+            return system.metric, state
+        total = self.memory * state.total + 1.0
+        metric = self.memory * state.metric + system.metric[0]
+        return (metric / total)[None], GradientState(state.damping, metric, total)
 
 
 def _solved(metric: Float[Array, "w w"], gradient: Float[Array, "w"], damping: Scalar) -> Float[Array, "w"]:

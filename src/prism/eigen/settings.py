@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
+from prism.eigen.chain_objective import ChainEnergy
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.objective import ChainEnergy, EnergyObjective, EnergySampling, SeparableEnergy
+from prism.eigen.objective import EnergyObjective, EnergySampling
+from prism.eigen.separable_objective import SeparableEnergy
 from prism.errors import InputError, Proposal, TooLarge
 from prism.numerics.arguments import check_kind, check_whole
 from prism.numerics.memory import available_bytes

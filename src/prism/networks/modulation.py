@@ -120,11 +120,18 @@ class HyperGenerator(eqx.Module):
         return HyperGenerator(weights, biases, scale_head, shift_head, factor_head, factor_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
-        if self.scale_head is None and self.shift_head is None:
-            return tuple(Modulation(None, None) for _ in self.widths)
-        embedding = self.embed(mu)
-        gammas = self._split(self.scale_head, embedding, 1.0)
-        betas = self._split(self.shift_head, embedding, 0.0)
+        embedding = self.embed(mu) if self.heads else None
+        return self.modulations([embedding @ head for head in self.heads])
+
+    @property
+    def heads(self) -> tuple[Float[Array, "embedding widths"], ...]:
+        """Those that exist, that of the scales first."""
+        return tuple(head for head in (self.scale_head, self.shift_head) if head is not None)
+
+    def modulations(self, columns: Sequence[Float[Array, "widths"]]) -> tuple[Modulation, ...]:
+        """γ and β of every layer, of the embedding times each head."""
+        gammas = self._split(None if self.scale_head is None else columns[0], 1.0)
+        betas = self._split(None if self.shift_head is None else columns[-1], 0.0)
         return tuple(Modulation(gamma, beta) for gamma, beta in zip(gammas, betas, strict=True))
 
     def factors(self, mu: Parameter) -> Float[Array, "affine"] | None:
@@ -139,11 +146,12 @@ class HyperGenerator(eqx.Module):
             embedding = jnp.tanh(embedding @ weight + bias)
         return embedding
 
-    def _split(self, head, embedding: Hidden, centre: float) -> Sequence[Float[Array, "_"] | None]:
-        if head is None:
+    def _split(self, columns: Array | None, centre: float) -> Sequence[Float[Array, "_"] | None]:
+        """By layers."""
+        if columns is None:
             return [None] * len(self.widths)
         ends = list(itertools.accumulate(self.widths))[:-1]
-        return jnp.split(centre + embedding @ head, ends)
+        return jnp.split(centre + columns, ends)
 
 
 def glorot(key: Key, inputs: int, outputs: int) -> Float[Array, "inputs outputs"]:
