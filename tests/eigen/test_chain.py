@@ -8,7 +8,7 @@ import pytest
 from eigen.cases import BRAIDED, CASES, MU, PLAIN, D, dense, growth, random_network
 from helpers import close, mostly_slow
 
-from prism.eigen.chain import densities, environments, operators, pencil, scaled_functions
+from prism.eigen.chain import bonds, densities, operators, pencil, scaled_functions
 from prism.eigen.forms import Sum, Train
 from prism.eigen.levels import levels, log_wave
 from prism.eigen.metric import flat, unflattened
@@ -76,15 +76,16 @@ def test_densities_are_those_of_dense_quadrature(tensor):
         share = oracle.weights * oracle.wave() ** 2
         along = [jnp.sum(share, axis=tuple({0, 1, 2} - {i})) for i in range(D)]
         ours = [densities(tensor, BRAIDED, MU, jnp.asarray(i), RULE, 2) for i in range(D)]
-        return ours, along, environments(tensor, BRAIDED, MU, RULE, 2)
+        return ours, along, bonds(tensor, BRAIDED, MU, RULE, 2)
 
     ours, expected, around = both()
     for i, ((positions, density), share) in enumerate(zip(ours, expected, strict=True)):
         length = BRAIDED.half_width(jnp.asarray(i))
         close(positions, length * RULE.nodes)
         close(density * length * RULE.weights, share)
-    close(jnp.trace(around, axis1=1, axis2=2), jnp.ones(D))
-    close(around, jnp.swapaxes(around, 1, 2))
+    for side in (around.before, around.behind):
+        close(jnp.trace(side, axis1=1, axis2=2), jnp.ones(D))
+        close(side, jnp.swapaxes(side, 1, 2))
 
 
 def test_functions_are_scaled_so_that_what_is_carried_stays_of_the_same_size():

@@ -68,15 +68,14 @@ def test_the_way_back_gives_the_same_norm(form):
 
 
 @every_form
-def test_the_environment_of_every_place_gives_the_same_norm(form):
-    """Σ_st K_st ⟨φ_s, φ_t⟩; of a product with functions above the lowest, for these alone."""
+def test_the_bonds_on_both_sides_of_a_place_give_the_same_norm(form):
+    """With its own overlaps between them; of a product with functions above the lowest, with that of the lowest."""
     alpha, every = jnp.arange(1.0, form.rank + 1), overlaps(form)
     norm = functools.reduce(form.carried, every, form.start)
     for place in range(PLACES):
         before = functools.reduce(form.carried, every[:place], form.start)
         behind = functools.reduce(form.carried_back, reversed(every[place + 1 :]), jnp.outer(alpha, alpha))
-        own = every[place][:1, :1] if isinstance(form, Product) else every[place]
-        close(jnp.sum(form.environment(before, behind) * own), alpha @ norm @ alpha)
+        close(jnp.sum(form.carried(before, every[place]) * behind), alpha @ norm @ alpha)
 
 
 def test_one_term_or_one_bond_is_a_product():

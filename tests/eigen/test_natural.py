@@ -4,15 +4,14 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from eigen.cases import BRAIDED, random_network, weights_of
+from eigen.cases import random_network, weights_of
 from helpers import KEY, close, mostly_slow
 from jaxtyping import Array
 
-from prism.eigen.chain_objective import ChainEnergy
-from prism.eigen.forms import Product, Train
+from prism.eigen.forms import Product
 from prism.eigen.natural import MOST_DAMPING, EnergyGradient
-from prism.eigen.objective import EnergySampling, System
-from prism.eigen.separable_objective import SeparableEnergy
+from prism.eigen.objective import EnergySampling
+from prism.eigen.separable_objective import SeparableEnergy, System
 from prism.families.coupled_oscillator import CoupledOscillator
 from prism.numerics.keys import items
 
@@ -37,19 +36,26 @@ def signed(*signs: float) -> Signed:
     return Signed(FIVE, SAMPLING, None, jnp.asarray(signs))
 
 
-OBJECTIVE, BACKWARDS, CHAIN = signed(1.0), signed(-1.0), ChainEnergy(BRAIDED, SAMPLING)
+OBJECTIVE, BACKWARDS = signed(1.0), signed(-1.0)
 OWN = signed(1.0, 1.0, 1.0)
 
 
 @eqx.filter_jit
-def stepped(objective, tensor, state, key=KEY, decay=WHOLE):
+def followed(objective, tensor, state, key=KEY, decay=WHOLE):
     """One step, with the energies at the judging nodes before and after it. Compiled once for each objective."""
     batch = objective.draw(tensor, key)
     after, state, info = OPTIMISER.step(objective, tensor, state, batch, decay)
     return after, state, info, batch, objective.judged(tensor, batch), objective.judged(after, batch)
 
 
-CASES = {"product": (OBJECTIVE, Product()), "excited": (OBJECTIVE, Product(1)), "train": (CHAIN, Train(2))}
+def stepped(objective, tensor, damping, key=KEY, decay=WHOLE):
+    """The first step from a damping; and the next one."""
+    state = eqx.tree_at(lambda s: s.damping, OPTIMISER.init(tensor), damping)
+    after, state, *found = followed(objective, tensor, state, key, decay)
+    return after, state.damping, *found
+
+
+CASES = {"product": (OBJECTIVE, Product()), "excited": (OBJECTIVE, Product(1))}
 
 
 @pytest.mark.parametrize(("objective", "form"), mostly_slow(CASES, "product"))
@@ -105,7 +111,8 @@ def test_the_rate_decays_over_the_second_half_alone():
 def test_networks_of_their_own_move_only_where_they_were_drawn():
     """Each with a damping of its own, of which the others' stay as well."""
     tensor = random_network(FIVE, Product(), shared=False)
-    assert OPTIMISER.init(tensor).shape == (5,)
+    assert OPTIMISER.init(tensor).damping.shape == (5,)
+    assert OPTIMISER.init(tensor).metric is None
     after, damping, _, batch, before, then = stepped(OWN, tensor, jnp.full(5, 100.0))
     drawn = sorted(np.asarray(batch.coordinates))
     assert len(set(drawn)) == 3
@@ -129,7 +136,7 @@ def test_each_network_of_its_own_is_judged_by_itself():
 def test_an_energy_that_is_not_finite_is_a_failed_step():
     tensor = random_network(FIVE, Product())
     broken = eqx.tree_at(lambda t: t.factors.offset, tensor, tensor.factors.offset.at[0].set(jnp.nan))
-    info = stepped(OBJECTIVE, broken, OPTIMISER.init(broken))[2]
+    info = stepped(OBJECTIVE, broken, jnp.full(1, 1e-2))[2]
     assert not bool(info.finite)
 
 
@@ -142,6 +149,18 @@ def test_ten_steps_from_any_damping_lower_the_energy(state):
         found += [float(before[0]), float(after[0])]
     assert np.all(np.diff(found) <= 1e-12)  # of six logarithms of order one, some roundings
     assert found[-1] < found[0] - 0.1
+
+
+def test_the_metric_is_a_mean_over_the_batches_so_far():
+    """In which each counts `memory` times as much as the next."""
+    tensor, keys = random_network(FIVE, Product()), items(KEY, 3)
+    state, expected = OPTIMISER.init(tensor), 0.0
+    for key in keys:
+        tensor_before = tensor
+        tensor, state, _, batch, *_ = followed(OBJECTIVE, tensor, state, key)
+        expected = OPTIMISER.memory * expected + eqx.filter_jit(OBJECTIVE.system)(tensor_before, batch).metric[0]
+    close(state.metric, expected)
+    close(state.total, 1.0 + OPTIMISER.memory + OPTIMISER.memory**2)
 
 
 def test_different_keys_make_different_steps():

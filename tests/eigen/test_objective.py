@@ -35,6 +35,8 @@ CASES: dict[str, tuple[EnergyObjective, Form, bool]] = {
     "train": (CHAIN, Train(2), True),
 }
 FEW = ("product", "product of networks of their own", "train")
+PRODUCTS = {name: case for name, case in CASES.items() if isinstance(case[0], SeparableEnergy)}
+every_product = pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(PRODUCTS, *FEW[:2]))
 every_case = pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(CASES, *FEW))
 
 
@@ -51,7 +53,7 @@ def loss_and_gradient(objective: EnergyObjective, tensor: TensorNetwork, batch: 
 
 
 @eqx.filter_jit
-def system_of(objective: EnergyObjective, tensor: TensorNetwork, batch: EnergyBatch):
+def system_of(objective: SeparableEnergy, tensor: TensorNetwork, batch: EnergyBatch):
     return objective.system(tensor, batch)
 
 
@@ -65,14 +67,14 @@ def pairs_of(batch: EnergyBatch):
     return jnp.repeat(batch.coordinates, SAMPLING.params), batch.parameters.reshape(SAMPLING.pairs, -1)
 
 
-@every_case
+@every_product
 def test_half_the_gradient_is_that_of_the_loss(objective, form, shared):
-    """The loss is a mean over pairs, the system of a product a sum of squares over them, and that of a chain the mean:
-    2g over the number of pairs is ∂loss/∂θ; of networks of their own, for each of them its part of it."""
+    """The loss is a mean over pairs, the system of a product a sum of squares over them: 2g over the number of pairs is
+    ∂loss/∂θ; of networks of their own, for each of them its part of it."""
     tensor = network_of(objective, form, shared)
     batch = drawn(objective, tensor)
     system, (loss, expected) = system_of(objective, tensor, batch), loss_and_gradient(objective, tensor, batch)
-    pairs = 1 if isinstance(objective, ChainEnergy) else SAMPLING.pairs
+    pairs = SAMPLING.pairs
     if shared:
         close(2.0 * system.gradient[0] / pairs, flat(expected.factors))
     else:
@@ -81,7 +83,7 @@ def test_half_the_gradient_is_that_of_the_loss(objective, form, shared):
     close(system.energy, loss)
 
 
-@every_case
+@every_product
 def test_the_metric_is_symmetric_and_has_no_negative_direction(objective, form, shared):
     tensor = network_of(objective, form, shared)
     metric = np.asarray(system_of(objective, tensor, drawn(objective, tensor)).metric)
@@ -155,12 +157,9 @@ def test_the_loss_of_a_product_is_a_mean_of_energies_with_the_gradient_of_their_
 def test_the_loss_of_a_chain_is_its_level_per_coordinate():
     tensor = network_of(CHAIN, Train(2))
     batch = drawn(CHAIN, tensor)
-    rules = [CHAIN.rule(bend) for bend in batch.bends]
     level = eqx.filter_jit(lambda mu, rule: levels(tensor, CHAIN.potential, mu, 1, rule, 5)[0] / 5.0)
-    found = [np.mean([level(mu, rule) for mu in batch.parameters[0]]) for rule in rules]
-    close(loss_and_gradient(CHAIN, tensor, batch)[0], found[0])
-    close(eqx.filter_jit(CHAIN.judged)(tensor, batch)[0], found[1])
-    assert found[0] != found[1], "a step is judged at other nodes than it was made at"
+    found = np.mean([level(mu, CHAIN.rule(batch.bends[0])) for mu in batch.parameters[0]])
+    close(loss_and_gradient(CHAIN, tensor, batch)[0], found)
 
 
 @every_case
@@ -169,7 +168,7 @@ def test_a_batch_is_drawn_as_it_is_said(objective, form, shared):
     bends = []
     for key in items(KEY, 4):
         batch = drawn(objective, tensor, key)
-        assert batch.coordinates.shape == (3,)
+        assert batch.coordinates.shape == ((5,) if isinstance(objective, ChainEnergy) else (3,))
         assert batch.parameters.shape == ((1, 2, 2) if isinstance(objective, ChainEnergy) else (3, 2, 2))
         assert np.all((batch.coordinates >= 0) & (batch.coordinates < 5))
         lows, highs = objective.potential.parameters.lows, objective.potential.parameters.highs

@@ -14,7 +14,7 @@ from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
 from prism.eigen.objective import EnergySampling
 from prism.eigen.separable_objective import SeparableEnergy
-from prism.eigen.settings import USUAL_BOND, EigenSettings
+from prism.eigen.settings import CHAIN_RATE, USUAL_BOND, EigenSettings
 from prism.errors import InputError, TooLarge
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
 
@@ -63,7 +63,9 @@ REFUSED = {
     "levels without functions": (MODES, {"form": Product(), "levels": 2}, "2 levels: those above the lowest"),
     "more levels than coordinates": (MODES, {"levels": 5}, "5 levels of 3 coordinates.*give 4 or less"),
     "no levels": (MODES, {"levels": 0}, "levels"),
-    "a natural step of many networks that interact": (PLAIN, {"architecture": OWN}, "are trained by Adam; take it"),
+    "a natural step of what interacts": (PLAIN, {"optimiser": EnergyGradient()}, "a sum or a train is trained by Adam"),
+    "a natural step of a sum": (MODES, {"form": Sum(2), "optimiser": EnergyGradient()}, "is trained by Adam"),
+    "some coordinates of a chain": (PLAIN, {"sampling": EnergySampling(2)}, "takes all 3 of them"),
 }
 
 
@@ -79,9 +81,11 @@ def test_as_many_levels_as_there_are_functions_are_allowed():
     assert EigenSettings.choose(MODES, Product(2), levels=7).levels == 7
 
 
-def test_networks_of_their_own_that_interact_are_trained_by_adam():
-    chosen = EigenSettings.choose(PLAIN, architecture=OWN, optimiser=Adam())
-    assert isinstance(chosen.optimiser, Adam)
+@pytest.mark.parametrize("architecture", [FactorArchitecture(), OWN], ids=["shared", "own"])
+def test_what_interacts_is_trained_by_adam(architecture):
+    chosen = EigenSettings.choose(PLAIN, architecture=architecture)
+    assert chosen.optimiser == Adam(CHAIN_RATE)
+    assert chosen.sampling.coordinates == 3, "all of them in every step"
 
 
 def test_more_networks_than_memory_has_room_for_are_refused(monkeypatch):

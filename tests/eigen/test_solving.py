@@ -12,7 +12,7 @@ from eigen.cases import FOUR, FOUR_MU, PLAIN, errors_of, weights_of
 
 from prism import Adam
 from prism.eigen.eigensolution import load_eigensolution
-from prism.eigen.forms import Sum, Train
+from prism.eigen.forms import Product, Sum, Train
 from prism.eigen.network import FactorArchitecture
 from prism.eigen.objective import EnergySampling
 from prism.eigen.solving import eigensolve
@@ -140,7 +140,7 @@ REFUSED = {
     "another sampling": (resumed(sampling=EnergySampling(5, 2)), "sampling is EnergySampling"),
     "another network": (resumed(architecture=FactorArchitecture(4)), "network is"),
     "other levels": (resumed(levels=2), "levels is 2 here and 1 in the run"),
-    "another form": (resumed(form=Train(2)), "network is"),
+    "another form": (resumed(form=Product(1)), "network is"),
     "other potential": (resumed(potential=CoupledOscillator.create(3)), "another potential"),
     "other parameters": (
         resumed(potential=CoupledOscillator.create(2, parameters=Uniform(mu1=(0.9, 1.2), mu2=(0.2, 0.72)))),

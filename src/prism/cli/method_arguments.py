@@ -96,7 +96,7 @@ def _add_optimiser(solve: ArgumentParser) -> None:
         "--optimiser",
         metavar="O",
         help="How the network is trained: spring (default), a natural gradient that needs few, expensive steps; or "
-        "adam, with many cheap ones.",
+        "adam, with many cheap ones (default of potentials whose coordinates interact).",
     )
     optimiser.add_argument(
         "--rate", type=real_number, metavar="R", help="The size of the first steps (default: spring 0.5, adam 1e-3)."

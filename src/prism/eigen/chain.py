@@ -102,7 +102,8 @@ class Pencil(eqx.Module):
 def _lowest_vector(energy: Bond, norm: Bond) -> Float[Array, "p"]:
     """α of smallest quotient. With N scaled to a diagonal of ones, directions in which it is below √eps are left out:
     what rounding of E and N makes of their quotient would be taken for a low energy."""
-    sizes = jnp.sqrt(jnp.diagonal(norm))
+    least = jnp.finfo(norm.dtype).eps * jnp.trace(norm)
+    sizes = jnp.sqrt(jnp.maximum(jnp.diagonal(norm), least))
     values, vectors = jnp.linalg.eigh(norm / sizes[:, None] / sizes[None, :])
     kept = values > jnp.sqrt(jnp.finfo(norm.dtype).eps) * values[-1]
     whitening = jnp.where(kept, vectors / jnp.sqrt(jnp.where(kept, values, 1.0)), 0.0) / sizes[:, None]

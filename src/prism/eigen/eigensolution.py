@@ -18,11 +18,10 @@ from prism.eigen.evaluation import BLOCK, NODES, LevelEvaluation, doubled, evalu
 from prism.eigen.export import export
 from prism.eigen.inversion import invert_levels
 from prism.eigen.levels import derivatives, log_wave
-from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import TensorNetwork
 from prism.eigen.plotting import LevelPlots
 from prism.eigen.quadrature import gauss
-from prism.eigen.settings import EigenSettings, usual_sampling
+from prism.eigen.settings import EigenSettings, usual_optimiser, usual_sampling
 from prism.eigen.trust import LevelTrust, judge_levels
 from prism.eigen.tuning import TunedLevels, tune_levels
 from prism.errors import BeyondTraining, InputError, NotImproved
@@ -34,7 +33,6 @@ from prism.shapes import Named, Parameter
 from prism.solution.artifacts import model_directory
 from prism.solution.history import History
 from prism.solution.limits import SAME, asking_level
-from prism.training.optimisers import Adam
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +199,7 @@ def restored(stored: artifacts.StoredLevels, potential: Potential) -> Eigensolut
     """The solution of what was stored."""
     network, told = stored.restore(potential), stored.description
     form, architecture = told.network.build()
-    optimiser = Adam() if not architecture.shared else EnergyGradient()
+    optimiser = usual_optimiser(form)
     sampling = usual_sampling(potential, form, architecture, optimiser)
     settings = EigenSettings(form, architecture, optimiser, sampling, told.levels)
     names = potential.parameters.names

@@ -1,9 +1,9 @@
 """How the functions of one coordinate change with the weights of its network, and the metric that adds up of it.
 
 The generator works through few modulators m, linear in an embedding e, m = e·H. So of the changes R of all rows by
-(core, m) alone, and by further unknowns x that depend on all weights θ,
+(core, m) alone
 
-    G = Σ Tᵀ RᵀR T,      T = (1 0 0; 0 Hᵀ ∂e/∂ψ  1⊗e; ∂x/∂θ),      θ = (core, ψ below the heads, H),
+    G = Σ Tᵀ RᵀR T,      T = (1 0 0; 0 Hᵀ ∂e/∂ψ  1⊗e),      of the weights (core, ψ below the heads, H),
 
 takes a fraction of the work and memory that the rows of all weights would take.
 """
@@ -42,61 +42,47 @@ class GeneratorChange(eqx.Module):
         heads = jnp.concatenate(generator.heads, axis=1)
         return GeneratorChange(generator.embed(known), below, heads.T, tuple(head.shape[1] for head in generator.heads))
 
-    def pulled(self, rows: Float[Array, "b r m"]) -> Float[Array, "b r g"]:
-        """rows · ∂m/∂(ψ, H), of every pair."""
-        by_heads = jnp.einsum("brm,be->brem", rows, self.embedding).reshape(*rows.shape[:2], -1)
-        return jnp.concatenate([rows @ self.heads @ self.below, by_heads[..., self.order]], axis=-1)
+    def pulled(self, by_modulators: Float[Array, "b m"]) -> Float[Array, "b g"]:
+        """A derivative by m as one by (ψ, H), of every pair."""
+        below = jnp.einsum("bm,bme,bel->bl", by_modulators, self.heads, self.below)
+        by_heads = self.embedding[:, :, None] * by_modulators[:, None, :]
+        return jnp.concatenate([below, by_heads.reshape(len(below), -1)[:, self.order]], axis=-1)
 
     @property
     def order(self) -> np.ndarray:
         """Where the weights of one head after the other stand among those of all heads beside each other."""
         places = np.arange(self.embedding.shape[-1] * sum(self.widths)).reshape(-1, sum(self.widths))
-        return np.concatenate(
-            [part.ravel() for part in np.split(places, list(itertools.accumulate(self.widths))[:-1], 1)]
-        )
+        ends = list(itertools.accumulate(self.widths))[:-1]
+        return np.concatenate([part.ravel() for part in np.split(places, ends, axis=1)])
 
 
 class LocalRows(eqx.Module):
-    """R by (core, m, x), the rows r that they are of, and what m and x change with: of one coordinate at one μ, or of
-    many along a first axis."""
+    """Rows r, their changes R by (core, m), and what m changes with: of one coordinate at one μ, or of many along a
+    first axis."""
 
+    rows: Float[Array, "*b r"]
     changes: Float[Array, "*b r c"]
-    rows: Float[Array, "*b r"] | None
-    """r, where the gradient is asked for as well."""
     generator: GeneratorChange
-    further: Float[Array, "*b x w"] | None = None
-    """∂x/∂θ, where there are further unknowns."""
 
     @property
-    def _ends(self) -> tuple[int, int]:
-        """Where the core ends among the unknowns, and where the modulators do."""
-        end = self.changes.shape[-1] - (0 if self.further is None else self.further.shape[-2])
-        return end - sum(self.generator.widths), end
+    def core(self) -> int:
+        """How many weights the core has."""
+        return self.changes.shape[-1] - sum(self.generator.widths)
 
     def gradient(self) -> Float[Array, "w"]:
-        """Jᵀr by all weights, summed over the first axis; without further unknowns."""
-        core, _ = self._ends
+        """Jᵀr by all weights, summed over the first axis."""
         pulled = jnp.einsum("br,brc->bc", self.rows, self.changes)
-        through = self.generator.pulled(pulled[:, None, core:])
-        return jnp.concatenate([pulled[:, :core].sum(0), through.sum((0, 1))])
+        through = self.generator.pulled(pulled[:, self.core :])
+        return jnp.concatenate([pulled[:, : self.core].sum(0), through.sum(0)])
 
     def metric(self) -> Float[Array, "w w"]:
         """JᵀJ by all weights, summed over the first axis."""
-        (c, m), change = self._ends, self.generator
         # A sum over the first axis takes XLA's CPU thirty times as long as the product of stacked rows.
-        core = _stacked(self.changes[:, :, :c])
-        product = jnp.swapaxes(self.changes, 1, 2) @ self.changes[:, :, c:]
-        modulators = m - c
-        mixed = _core_by_generator(product[:, :c, :modulators], change)
-        inner = _inner(product[:, c:m, :modulators], change)
-        metric = jnp.block([[core.T @ core, mixed], [mixed.T, inner]])
-        if self.further is None:
-            return metric
-        beside = jnp.swapaxes(product[:, :m, modulators:], 1, 2)
-        along = jnp.concatenate([beside[:, :, :c], change.pulled(beside[:, :, c:])], axis=-1)
-        further = _stacked(self.further)
-        half = further.T @ _stacked(along + product[:, m:, modulators:] @ self.further / 2.0)
-        return metric + half + half.T
+        core = _stacked(self.changes[:, :, : self.core])
+        product = jnp.swapaxes(self.changes, 1, 2) @ self.changes[:, :, self.core :]
+        mixed = _core_by_generator(product[:, : self.core], self.generator)
+        inner = _inner(product[:, self.core :], self.generator)
+        return jnp.block([[core.T @ core, mixed], [mixed.T, inner]])
 
 
 def _core_by_generator(product: Float[Array, "b c m"], change: GeneratorChange) -> Float[Array, "c g"]:

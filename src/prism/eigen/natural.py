@@ -1,11 +1,11 @@
-"""The natural gradient in the metric of the energy, with a damping that each step decides for the next.
+"""The natural gradient of a product, in the metric of its energy, with a damping that each step decides for the next.
 
     θ ← θ − ηs,      s = (G + ε tr(G)/P)⁻¹ g,      predicted decrease  2η g·s − η² s·Gs
 
 G is a mean over the batches so far, in which each counts `memory` times as much as the next: without it a step learns
 its own batch and forgets others. A step is kept only where the energy is lower after it than before, at nodes that it
 was not made at; the damping ε is multiplied by 4 where it is not, and halved where the decrease is more than half of
-the predicted one. For a product near its minimum G is the Hessian but for the eigenvalue itself: each step takes off
+the predicted one. Near the minimum G is the Hessian but for the eigenvalue itself: each step takes off
 most of the error (Gauss and Newton).
 """
 
@@ -16,7 +16,8 @@ from jaxtyping import Array, Float
 
 from prism.eigen.metric import flat
 from prism.eigen.network import TensorNetwork
-from prism.eigen.objective import EnergyBatch, EnergyObjective, System
+from prism.eigen.objective import EnergyBatch
+from prism.eigen.separable_objective import SeparableEnergy, System
 from prism.numerics.compilation import PLAIN_LOOPS
 from prism.numerics.damped_systems import positive_solution
 from prism.shapes import Scalar
@@ -24,7 +25,7 @@ from prism.training.optimisers import Optimiser, StepInfo
 
 MOST_DAMPING = 1e3
 ROUNDING = 2.0
-"""Units of rounding, times those of the objective, by which an energy may rise and count as equal."""
+"""Units of rounding by which an energy may rise and count as equal."""
 WHOLE_STEPS = 2.0
 """Times the decay: for the first half of a run steps are taken whole."""
 
@@ -40,7 +41,7 @@ class GradientState(eqx.Module):
 
 
 class EnergyGradient(Optimiser[GradientState]):
-    """The natural gradient of the energy."""
+    """The natural gradient of the energy of a product."""
 
     rate: float = eqx.field(static=True, default=1.0)
     """η: the part of a step that is taken at first. Decays to zero over the second half of a run."""
@@ -62,7 +63,7 @@ class EnergyGradient(Optimiser[GradientState]):
 
     def step(
         self,
-        objective: EnergyObjective,
+        objective: SeparableEnergy,
         model: TensorNetwork,
         state: GradientState,
         batch: EnergyBatch,
@@ -77,7 +78,7 @@ class EnergyGradient(Optimiser[GradientState]):
         steps = steps * jnp.minimum(1.0, longest / jnp.linalg.norm(steps, axis=1))[:, None]
         before = objective.judged(model, batch)
         after = objective.judged(objective.put(model, batch, weights - rate * steps), batch)
-        scale = jnp.maximum(jnp.abs(before), 1.0) * objective.roundings
+        scale = jnp.maximum(jnp.abs(before), objective.sampling.pairs)
         rounding = ROUNDING * jnp.finfo(before.dtype).eps * scale
         better = after < before + rounding
         trusted = before - after + rounding > _predicted_decrease(system, steps, rate) / 2.0

@@ -18,6 +18,8 @@ from prism.training.memory import SHARE
 from prism.training.optimisers import Adam, Optimiser
 
 USUAL_BOND = 3
+CHAIN_RATE = 1e-2
+"""Of Adam, for sums and trains."""
 GIBIBYTE = 2**30
 COPIES = 4
 """Numbers that are kept at least for every weight of a network of a coordinate's own, itself among them."""
@@ -54,7 +56,7 @@ class EigenSettings:
         check_kind("sampling", sampling, EnergySampling | None, "a prism.EnergySampling")
         form = usual_form(potential, levels) if form is None else form
         architecture = architecture or FactorArchitecture()
-        optimiser = EnergyGradient() if optimiser is None else optimiser
+        optimiser = usual_optimiser(form) if optimiser is None else optimiser
         sampling = usual_sampling(potential, form, architecture, optimiser) if sampling is None else sampling
         settings = EigenSettings(form, architecture, optimiser, sampling, levels, seed)
         settings.check(potential)
@@ -78,9 +80,15 @@ class EigenSettings:
                 f"{self.levels} levels of {potential.dimension} coordinates, each excited once: give "
                 f"{1 + potential.dimension * excited} or less"
             )
-        if not self.architecture.shared and not isinstance(self.form, Product) and self.optimiser.natural:
+        if self.optimiser.natural and not isinstance(self.form, Product):
             raise InputError(
-                "networks of their own of coordinates that interact are trained by Adam; take it, or a shared network"
+                "the natural gradient is of products; a sum or a train is trained by Adam: --optimiser adam, or "
+                f"optimiser=prism.Adam({CHAIN_RATE:g})"
+            )
+        if not isinstance(self.form, Product) and self.sampling.coordinates != potential.dimension:
+            raise InputError(
+                f"{self.sampling.coordinates} coordinates in a step: a sum or a train takes all "
+                f"{potential.dimension} of them; leave the number out"
             )
         self._refuse_too_many_weights(potential)
 
@@ -111,14 +119,20 @@ def usual_form(potential: Potential, levels: int) -> Form:
     return Product(excited=int(levels > 1))
 
 
+def usual_optimiser(form: Form) -> Optimiser:
+    """The natural gradient of a product. Of sums and trains the same metric, of single coordinates, is no good model:
+    its steps had to be damped so much that Adam's cheap ones got further."""
+    return EnergyGradient() if isinstance(form, Product) else Adam(CHAIN_RATE)
+
+
 def usual_sampling(
     potential: Potential, form: Form, architecture: FactorArchitecture, optimiser: Optimiser
 ) -> EnergySampling:
     """Of a shared network of a product: 64 pairs of a coordinate and a μ; of networks of their own: some of them with
-    16 μ each; of a chain: all coordinates with 4 μ, and 64 of them for the metric."""
+    16 μ each; of a chain: all coordinates."""
     d = potential.dimension
     if not isinstance(form, Product):
-        return EnergySampling(coordinates=64, params=4, nodes=32)
+        return EnergySampling(d, 2, nodes=48, block=min(d, 64))
     if architecture.shared:
         return EnergySampling()
     return EnergySampling(min(d, 16), 16) if optimiser.natural else EnergySampling(d, 4, block=min(d, 64))

@@ -1,4 +1,4 @@
-"""Fine-tuning at one μ: the natural gradient of the energy there alone, kept where the energy is lower.
+"""Fine-tuning at one μ: the energy there alone, kept where it is lower.
 
 No truth is needed to judge it: a lower energy is nearer to the exact one, which lies below all.
 """
@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 
 from prism.eigen.evaluation import levels_at
-from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import TensorNetwork
 from prism.eigen.objective import EnergyObjective
 from prism.eigen.settings import EigenSettings
@@ -25,8 +24,8 @@ from prism.training.program import Program
 
 CHUNK = 5
 """Steps between looks at the clock."""
-HORIZON = 1e6
-"""Of the decay, which tuning has none of."""
+NEVER = 1e9
+"""The end of the decay, as long as nobody knows how long a step takes."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +60,25 @@ def tune_levels(
     if not 0.0 < seconds < math.inf:
         raise InputError(f"{seconds:g} seconds are no budget; give a positive number")
     begun = time.perf_counter()
-    objective = at_one(settings.objective(potential), mu)
-    optimiser = EnergyGradient() if settings.architecture.shared or network.form.rank == 1 else settings.optimiser
+    objective, optimiser = at_one(settings.objective(potential), mu), settings.optimiser
     state = TrainingState.create(network, optimiser, objective, stream(seed, Purpose.TUNING))
     # A step takes the memory of its state, which no other may hold.
     state = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True) if eqx.is_array(leaf) else leaf, state)
     before = float(levels_at(network, potential, mu[None], 1)[0, 0])
     program = Program.trace(state, optimiser)
     program.compile()
-    while time.perf_counter() - begun < seconds:
-        state, _ = program(state, CHUNK, HORIZON)
-        jax.block_until_ready(state.step)
+    compiled, step = time.perf_counter(), 0
+    while (now := time.perf_counter()) < begun + seconds:
+        share = (now - compiled) / (begun + seconds - compiled)
+        state, _ = program(state, CHUNK, step / share if step else NEVER)
+        step = int(state.step)
     after = float(levels_at(state.model, potential, mu[None], 1)[0, 0])
     kept, level = (state.model, after) if after < before else (network, before)
     return TunedLevels(kept, before, level, int(state.step), time.perf_counter() - begun)
 
 
 def at_one(objective: EnergyObjective, mu: Parameter) -> EnergyObjective:
-    """The same for one μ alone; a chain needs no more of them in a step."""
-    params = 1 if objective.sampling.params > 1 and objective.accumulates else objective.sampling.params
+    """The same for one μ alone; where all coordinates are in a step, it needs no more of them."""
+    params = 1 if objective.sampling.coordinates == objective.potential.dimension else objective.sampling.params
     sampling = replace(objective.sampling, params=params)
     return type(objective)(objective.potential, sampling, mu)

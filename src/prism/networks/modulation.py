@@ -120,7 +120,9 @@ class HyperGenerator(eqx.Module):
         return HyperGenerator(weights, biases, scale_head, shift_head, factor_head, factor_offset, tuple(widths))
 
     def __call__(self, mu: Parameter) -> tuple[Modulation, ...]:
-        embedding = self.embed(mu) if self.heads else None
+        if not self.heads:
+            return self.modulations(())
+        embedding = self.embed(mu)
         return self.modulations([embedding @ head for head in self.heads])
 
     @property

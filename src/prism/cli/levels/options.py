@@ -13,7 +13,7 @@ from prism.eigen.fingerprint import fingerprint
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.settings import USUAL_BOND, EigenSettings
+from prism.eigen.settings import CHAIN_RATE, USUAL_BOND, EigenSettings, usual_form, usual_optimiser
 from prism.errors import InputError
 from prism.families.anharmonic_chain import AnharmonicChain
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
@@ -52,7 +52,7 @@ class LevelOptions:
     form: str | None = None
     rank: int | None = None
     networks: str = "shared"
-    optimiser: str = "spring"
+    optimiser: str | None = None
     rate: float | None = None
     damping: float | None = None
     modulation: str = "film"
@@ -96,7 +96,8 @@ class LevelOptions:
     def build_settings(self, potential: Potential) -> EigenSettings:
         """The objects these options mean; those not given as `EigenSettings` chooses them."""
         architecture = self._architecture()
-        optimiser, form = self._optimiser(), self._form()
+        form = self._form()
+        optimiser = self._optimiser(usual_form(potential, self.levels) if form is None else form)
         usual = EigenSettings.choose(potential, form, architecture, optimiser, None, self.levels, self.seed)
         changed = {of: getattr(self, name) for name, of in SAMPLED.items() if getattr(self, name) is not None}
         settings = replace(
@@ -117,12 +118,15 @@ class LevelOptions:
             return architecture
         return replace(architecture, activation=lookup("activation", ACTIVATIONS, self.activation)())
 
-    def _optimiser(self) -> Optimiser:
-        kind = lookup("optimiser", OPTIMISERS, self.optimiser)
+    def _optimiser(self, form: Form) -> Optimiser:
+        usual = usual_optimiser(form)
+        kind = type(usual) if self.optimiser is None else lookup("optimiser", OPTIMISERS, self.optimiser)
         given = {name: getattr(self, name) for name in ("rate", "damping") if getattr(self, name) is not None}
-        if kind is Adam and "damping" in given:
-            raise InputError("--damping belongs to --optimiser spring; adam has --rate alone")
-        return Adam(**given) if kind is Adam else EnergyGradient(**given)
+        if kind is not Adam:
+            return EnergyGradient(**given)
+        if "damping" in given:
+            raise InputError("--damping belongs to --optimiser spring, of a product; adam has --rate alone")
+        return Adam(**{"rate": CHAIN_RATE, **given})
 
     def _form(self) -> Form | None:
         """As it was asked for; a rank means a train where nothing else is said."""
@@ -147,6 +151,7 @@ class LevelOptions:
             coordinates=next((name for name, kind in COORDINATES.items() if type(potential) is kind), None),
             form=next(name for name, kind in FORMS.items() if type(form) is kind),
             rank=form.rank,
+            optimiser="adam" if isinstance(optimiser, Adam) else "spring",
             rate=optimiser.rate,
             damping=optimiser.damping if isinstance(optimiser, EnergyGradient) else None,
             activation=next(name for name, kind in ACTIVATIONS.items() if type(architecture.activation) is kind),
