@@ -43,6 +43,11 @@ def test_second_derivatives_are_those_of_the_formula():
 def test_the_variance_of_a_product_is_the_sum_over_its_coordinates():
     """The same by the automaton, for which a product is a sum of one term."""
     one, other = (random_network(MODES, form, size=0.1) for form in (Product(), Sum(1)))
+    # With the weights of the product, and none of what a sum is told of the ends of a chain.
+    entered = one.factors.generator.weights[0]
+    blank = jnp.zeros_like(other.factors.generator.weights[0]).at[: len(entered)].set(entered)
+    factors = eqx.tree_at(lambda f: f.generator.weights, one.factors, (blank,))
+    other = eqx.tree_at(lambda t: t.factors, other, factors)
     parts, found = jax.jit(lambda: coordinate_deviations(one, MODES, MU, RULE, 2))()
     close(jnp.sqrt(jnp.sum(parts[:, 0])), jax.jit(lambda: deviation(one, MODES, MU, RULE, 3))())
     close(jnp.sum(found[:, 0]), jax.jit(lambda: levels(one, MODES, MU, 1, RULE, 3))()[0])

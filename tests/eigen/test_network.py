@@ -9,10 +9,9 @@ from eigen.cases import BRAIDED, CORNER, MODES, MU, SMALL, functions_formula, ra
 from helpers import KEY, MODULATIONS, close, mostly_slow
 
 from prism.eigen.forms import Product, Sum, Train
-from prism.eigen.network import FactorArchitecture, TensorNetwork
+from prism.eigen.network import FactorArchitecture, TensorNetwork, place
 from prism.families.coupled_oscillator import CoupledOscillator
 from prism.networks.modulation import FILM, NONE
-from prism.problem.potential import place
 
 XI = jnp.linspace(-1.0, 1.0, 9)
 ONE = jnp.asarray(1)
@@ -82,11 +81,20 @@ def test_a_shared_network_is_told_the_place_of_the_coordinate():
     """Two numbers of mean 0 and variance 1 over many coordinates, different for each."""
     tensor = random_network(MODES, Product())
     assert tensor.known(MU, ONE).shape == (4,)
-    close(tensor.known(MU, ONE)[2:], place(ONE, 3))
-    told = jax.vmap(lambda i: place(i, 1000))(jnp.arange(1000))
+    close(tensor.known(MU, ONE)[2:], place(ONE, 3, tensor.form))
+    told = jax.vmap(lambda i: place(i, 1000, tensor.form))(jnp.arange(1000))
     assert np.all(np.abs(np.mean(told, axis=0)) < 1e-12)  # it is odd about the middle
     np.testing.assert_allclose(np.var(told, axis=0), 1.0, rtol=5e-3)  # a sum over 1,000 places for an integral
     assert len(np.unique(np.asarray(told), axis=0)) == 1000
+
+
+def test_the_network_of_a_chain_is_told_how_near_its_ends_are():
+    """Two numbers more, of no size in the middle of a long one."""
+    told = jax.vmap(lambda i: place(i, 100, Train(2)))(jnp.arange(100))
+    assert told.shape == (100, 4)
+    assert told[0, 2] == told[-1, 3] == 1.0
+    close(told[:, 2], told[::-1, 3])
+    assert np.max(told[20:80, 2:]) < 1e-4
 
 
 def test_networks_of_their_own_are_different_and_told_no_place():

@@ -14,7 +14,7 @@ from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
 from prism.eigen.objective import EnergySampling
 from prism.eigen.separable_objective import SeparableEnergy
-from prism.eigen.settings import CHAIN_RATE, USUAL_BOND, EigenSettings
+from prism.eigen.settings import ADAM_RATE, USUAL_BOND, EigenSettings
 from prism.errors import InputError, TooLarge
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
 
@@ -51,10 +51,12 @@ def test_what_is_given_is_taken():
 
 
 def test_a_step_sees_no_more_networks_of_their_own_than_there_are():
-    """Natural steps move each of them once at most."""
+    """Adam's, the usual ones, move all; natural steps some, each of them once at most."""
+    assert EigenSettings.choose(MODES, architecture=OWN) == EigenSettings.choose(MODES, None, OWN, Adam(ADAM_RATE))
     assert EigenSettings.choose(MODES, architecture=OWN).sampling.coordinates == 3
-    assert EigenSettings.choose(CoupledOscillator.create(1000), architecture=OWN).sampling.coordinates <= 16
-    assert EigenSettings.choose(MODES, architecture=OWN, optimiser=Adam()).sampling.coordinates == 3
+    many, natural = CoupledOscillator.create(1000), EnergyGradient()
+    assert EigenSettings.choose(MODES, architecture=OWN, optimiser=natural).sampling.coordinates == 3
+    assert EigenSettings.choose(many, architecture=OWN, optimiser=natural).sampling.coordinates <= 16
 
 
 REFUSED = {
@@ -84,7 +86,7 @@ def test_as_many_levels_as_there_are_functions_are_allowed():
 @pytest.mark.parametrize("architecture", [FactorArchitecture(), OWN], ids=["shared", "own"])
 def test_what_interacts_is_trained_by_adam(architecture):
     chosen = EigenSettings.choose(PLAIN, architecture=architecture)
-    assert chosen.optimiser == Adam(CHAIN_RATE)
+    assert chosen.optimiser == Adam(ADAM_RATE)
     assert chosen.sampling.coordinates == 3, "all of them in every step"
 
 

@@ -332,6 +332,7 @@ def oscillator() -> Measurements:
         for kind, power in (("sum", 0.1), ("train", 4))
         for p in (2, 3)
     ]
+    chain = {**row(50, "anharmonic", "train of 2", 6e-6), "mean field": None, "μ-blind": None, "skill": None}
     nothing = dict.fromkeys(modes[0])
     grid = {
         **nothing,
@@ -341,7 +342,7 @@ def oscillator() -> Measurements:
         "error of λ": 1e-9,
         "one μ, seconds": 2.0,
     }
-    return [*modes, *plain, grid]
+    return [*modes, *plain, chain, grid]
 
 
 MEASUREMENTS: dict[str, Callable[[], Measurements]] = {

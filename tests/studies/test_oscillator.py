@@ -6,7 +6,7 @@ from studies.bench import bench
 from prism.eigen.forms import Product, Sum, Train
 from prism.networks.modulation import NONE
 from prism.studies import oscillator
-from prism.studies.oscillator import Piece
+from prism.studies.oscillator import PLAIN, AnharmonicChain, Piece
 
 
 @pytest.mark.slow
@@ -15,8 +15,9 @@ def test_the_oscillator_study_runs(monkeypatch, tmp_path, capsys):
         Piece(6, Product(1), 1.0),
         Piece(6, Product(), 1.0, modulation=NONE),
         Piece(6, Product(), 1.0, shared=False),
-        Piece(100, Sum(1), 1.0, plain=True),
-        Piece(100, Train(2), 1.0, plain=True),
+        Piece(100, Sum(1), 1.0, PLAIN),
+        Piece(100, Train(2), 1.0, PLAIN),
+        Piece(3, Train(2), 1.0, AnharmonicChain),
     )
     monkeypatch.setattr(oscillator, "PIECES", pieces)
     monkeypatch.setattr(oscillator, "GRID_DIMENSION", 6)

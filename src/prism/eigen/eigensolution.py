@@ -199,7 +199,7 @@ def restored(stored: artifacts.StoredLevels, potential: Potential) -> Eigensolut
     """The solution of what was stored."""
     network, told = stored.restore(potential), stored.description
     form, architecture = told.network.build()
-    optimiser = usual_optimiser(form)
+    optimiser = usual_optimiser(form, architecture)
     sampling = usual_sampling(potential, form, architecture, optimiser)
     settings = EigenSettings(form, architecture, optimiser, sampling, told.levels)
     names = potential.parameters.names

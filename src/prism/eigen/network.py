@@ -15,11 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from prism.derivatives.taylor import Activation, Tanh
-from prism.eigen.forms import Form
+from prism.eigen.forms import Form, Product
 from prism.networks.modulation import FILM, NONE, HyperGenerator, Modulation, ModulationSettings, glorot
 from prism.numerics.keys import Purpose, child, items
 from prism.problem.parameters import ParameterSpace
-from prism.problem.potential import Index, Potential, place
+from prism.problem.potential import Index, Potential
 from prism.shapes import Hidden, Key, Matrices, Parameter, Scalar, Vectors
 
 BELL = 10.0
@@ -28,6 +28,8 @@ WAVES = 3.0
 """The size of the weights that read ξ: functions of one coordinate bend some times over it."""
 PARTING = 0.3
 """The size of the random part of the functions before training."""
+REACH = 2.0
+"""Coordinates from an end of a chain over which its nearness falls to 1/e."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class TensorNetwork(eqx.Module):
     @staticmethod
     def create(architecture: FactorArchitecture, form: Form, potential: Potential, key: Key) -> "TensorNetwork":
         space, d = potential.parameters, potential.dimension
-        told = space.size + (2 if architecture.shared else 0)
+        told = space.size + (len(place(jnp.zeros((), int), d, form)) if architecture.shared else 0)
         create = lambda key: FactorNetwork.create(architecture, form, told, key)
         factors = create(key) if architecture.shared else eqx.filter_vmap(create)(items(key, d))
         return TensorNetwork(factors, form, d, architecture.shared, architecture.modulation == NONE, space)
@@ -132,7 +134,7 @@ class TensorNetwork(eqx.Module):
         """What the generator is told."""
         told = self.parameters.standardise(mu if self.held is None else self.held)
         told = jnp.zeros_like(told) if self.blind else told
-        return jnp.concatenate([told, place(i, self.dimension).astype(told.dtype)]) if self.shared else told
+        return jnp.concatenate([told, place(i, self.dimension, self.form).astype(told.dtype)]) if self.shared else told
 
     def held_at(self, mu: Parameter) -> "TensorNetwork":
         """The wave function of this μ, for every Hamiltonian."""
@@ -142,3 +144,13 @@ class TensorNetwork(eqx.Module):
         """The network of one coordinate."""
         take = lambda leaf: leaf[i] if eqx.is_array(leaf) else leaf
         return self.factors if self.shared else jax.tree.map(take, self.factors)
+
+
+def place(i: Index, dimension: int, form: Form) -> Float[Array, "n"]:
+    """Where a coordinate stands among all: what a network that all coordinates share is told of it. Of a sum or a train
+    also how near either end is: in the middle of a long chain neighbours are told nearly the same."""
+    theta = (i + 1.0) / (dimension + 1.0)
+    among = jnp.stack([math.sqrt(2.0) * jnp.cos(math.pi * theta), math.sqrt(3.0) * (2.0 * theta - 1.0)])
+    if isinstance(form, Product):
+        return among
+    return jnp.concatenate([among, jnp.exp(-jnp.stack([i, dimension - 1.0 - i]) / REACH)])

@@ -18,8 +18,10 @@ from prism.training.memory import SHARE
 from prism.training.optimisers import Adam, Optimiser
 
 USUAL_BOND = 3
-CHAIN_RATE = 1e-2
-"""Of Adam, for sums and trains."""
+MANY = 1000
+"""Coordinates of a chain beyond which a step takes one μ alone."""
+ADAM_RATE = 1e-2
+"""Of Adam, in any form."""
 GIBIBYTE = 2**30
 COPIES = 4
 """Numbers that are kept at least for every weight of a network of a coordinate's own, itself among them."""
@@ -56,7 +58,7 @@ class EigenSettings:
         check_kind("sampling", sampling, EnergySampling | None, "a prism.EnergySampling")
         form = usual_form(potential, levels) if form is None else form
         architecture = architecture or FactorArchitecture()
-        optimiser = usual_optimiser(form) if optimiser is None else optimiser
+        optimiser = usual_optimiser(form, architecture) if optimiser is None else optimiser
         sampling = usual_sampling(potential, form, architecture, optimiser) if sampling is None else sampling
         settings = EigenSettings(form, architecture, optimiser, sampling, levels, seed)
         settings.check(potential)
@@ -83,7 +85,7 @@ class EigenSettings:
         if self.optimiser.natural and not isinstance(self.form, Product):
             raise InputError(
                 "the natural gradient is of products; a sum or a train is trained by Adam: --optimiser adam, or "
-                f"optimiser=prism.Adam({CHAIN_RATE:g})"
+                f"optimiser=prism.Adam({ADAM_RATE:g})"
             )
         if not isinstance(self.form, Product) and self.sampling.coordinates != potential.dimension:
             raise InputError(
@@ -119,20 +121,20 @@ def usual_form(potential: Potential, levels: int) -> Form:
     return Product(excited=int(levels > 1))
 
 
-def usual_optimiser(form: Form) -> Optimiser:
-    """The natural gradient of a product. Of sums and trains the same metric, of single coordinates, is no good model:
-    its steps had to be damped so much that Adam's cheap ones got further."""
-    return EnergyGradient() if isinstance(form, Product) else Adam(CHAIN_RATE)
+def usual_optimiser(form: Form, architecture: FactorArchitecture) -> Optimiser:
+    """The natural gradient of a product of a shared network. Adam's cheap steps get further with networks of their own,
+    which are many, and with sums and trains, of which the metric of single coordinates is no good model."""
+    return EnergyGradient() if isinstance(form, Product) and architecture.shared else Adam(ADAM_RATE)
 
 
 def usual_sampling(
     potential: Potential, form: Form, architecture: FactorArchitecture, optimiser: Optimiser
 ) -> EnergySampling:
     """Of a shared network of a product: 64 pairs of a coordinate and a μ; of networks of their own: some of them with
-    16 μ each; of a chain: all coordinates."""
+    16 μ each; of a chain: all coordinates, with two μ where they are not too many."""
     d = potential.dimension
     if not isinstance(form, Product):
-        return EnergySampling(d, 2, nodes=48, block=min(d, 64))
+        return EnergySampling(d, 2 if d < MANY else 1, nodes=48, block=min(d, 64))
     if architecture.shared:
         return EnergySampling()
     return EnergySampling(min(d, 16), 16) if optimiser.natural else EnergySampling(d, 4, block=min(d, 64))

@@ -10,6 +10,7 @@ one module.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -126,7 +127,7 @@ class HyperGenerator(eqx.Module):
         return self.modulations([embedding @ head for head in self.heads])
 
     @property
-    def heads(self) -> tuple[Float[Array, "embedding widths"], ...]:
+    def heads(self) -> tuple[Any, ...]:
         """Those that exist, that of the scales first."""
         return tuple(head for head in (self.scale_head, self.shift_head) if head is not None)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
@@ -94,9 +93,3 @@ class Potential(eqx.Module):
     def has_trivial(self) -> bool:
         """Whether there is a first answer to compare with."""
         return provides(self, "trivial")
-
-
-def place(i: Index, dimension: int) -> Float[Array, "2"]:
-    """Where a coordinate stands among all: what a network that all coordinates share is told of it."""
-    theta = (i + 1.0) / (dimension + 1.0)
-    return jnp.stack([jnp.sqrt(2.0) * jnp.cos(jnp.pi * theta), jnp.sqrt(3.0) * (2.0 * theta - 1.0)])

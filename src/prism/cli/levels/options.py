@@ -13,7 +13,7 @@ from prism.eigen.fingerprint import fingerprint
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.settings import CHAIN_RATE, USUAL_BOND, EigenSettings, usual_form, usual_optimiser
+from prism.eigen.settings import ADAM_RATE, USUAL_BOND, EigenSettings, usual_form, usual_optimiser
 from prism.errors import InputError
 from prism.families.anharmonic_chain import AnharmonicChain
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
@@ -97,7 +97,7 @@ class LevelOptions:
         """The objects these options mean; those not given as `EigenSettings` chooses them."""
         architecture = self._architecture()
         form = self._form()
-        optimiser = self._optimiser(usual_form(potential, self.levels) if form is None else form)
+        optimiser = self._optimiser(usual_form(potential, self.levels) if form is None else form, architecture)
         usual = EigenSettings.choose(potential, form, architecture, optimiser, None, self.levels, self.seed)
         changed = {of: getattr(self, name) for name, of in SAMPLED.items() if getattr(self, name) is not None}
         settings = replace(
@@ -118,15 +118,15 @@ class LevelOptions:
             return architecture
         return replace(architecture, activation=lookup("activation", ACTIVATIONS, self.activation)())
 
-    def _optimiser(self, form: Form) -> Optimiser:
-        usual = usual_optimiser(form)
+    def _optimiser(self, form: Form, architecture: FactorArchitecture) -> Optimiser:
+        usual = usual_optimiser(form, architecture)
         kind = type(usual) if self.optimiser is None else lookup("optimiser", OPTIMISERS, self.optimiser)
         given = {name: getattr(self, name) for name in ("rate", "damping") if getattr(self, name) is not None}
         if kind is not Adam:
             return EnergyGradient(**given)
         if "damping" in given:
             raise InputError("--damping belongs to --optimiser spring, of a product; adam has --rate alone")
-        return Adam(**{"rate": CHAIN_RATE, **given})
+        return Adam(**{"rate": ADAM_RATE, **given})
 
     def _form(self) -> Form | None:
         """As it was asked for; a rank means a train where nothing else is said."""

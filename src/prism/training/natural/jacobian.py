@@ -18,7 +18,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from prism.networks.model import Model
-from prism.networks.modulation import HyperGenerator
 from prism.shapes import Hidden, Scalar
 from prism.training.natural.factored import Block, OwnBlock, kernel
 
@@ -38,7 +37,7 @@ class Weights(eqx.Module):
     @staticmethod
     def of(model: Model) -> "Weights":
         none = jnp.zeros((model.generator.weights[-1].shape[1], 0), model.lift.weight.dtype)
-        heads = jnp.concatenate([none, *_heads(model.generator)], axis=1)
+        heads = jnp.concatenate([none, *model.generator.heads], axis=1)
         followers = tuple(slope_followers(model)(model))
         return Weights(ravel_pytree(plain_arrays(model))[0], heads, model.lift.weight, followers)
 
@@ -50,7 +49,7 @@ class Weights(eqx.Module):
 
     def put(self, model: Model) -> Model:
         """The model with these weights."""
-        count, unravel = len(_heads(model.generator)), ravel_pytree(plain_arrays(model))[1]
+        count, unravel = len(model.generator.heads), ravel_pytree(plain_arrays(model))[1]
         heads = jnp.split(self.heads, count, axis=1) if count else []
         whole = _with_heads(eqx.combine(unravel(self.plain), model), heads)
         followers = slope_followers(model)
@@ -127,19 +126,19 @@ def plain_arrays(model: Model) -> Model:
     are written out."""
     arrays = eqx.filter(model, eqx.is_array)
     followers = slope_followers(model)
-    others = lambda m: (m.lift.weight, *followers(m), *_heads(m.generator), m.level, m.amplitude)
+    others = lambda m: (m.lift.weight, *followers(m), *m.generator.heads, m.level, m.amplitude)
     return eqx.tree_at(others, arrays, replace_fn=lambda _: None)
 
 
 def probed(model: Model, arrays: Model, added: Sequence[Array]) -> Model:
     """The model with these arrays, and vectors added to the answers of its heads."""
-    with_vectors = [Probed(head, vector) for head, vector in zip(_heads(model.generator), added, strict=True)]
+    with_vectors = [Probed(head, vector) for head, vector in zip(model.generator.heads, added, strict=True)]
     return _with_heads(eqx.combine(arrays, model), with_vectors)
 
 
 def head_probes(model: Model) -> list[Array]:
     """Zeros, of the shape of each head's answer: where its gradients are taken."""
-    return [jnp.zeros_like(head[0]) for head in _heads(model.generator)]
+    return [jnp.zeros_like(head[0]) for head in model.generator.heads]
 
 
 def head_blocks(model: Model, parameters: Float[Array, "N p"], gradients: Sequence[Float[Array, "N _"]]) -> list[Block]:
@@ -150,10 +149,5 @@ def head_blocks(model: Model, parameters: Float[Array, "N p"], gradients: Sequen
     return [OwnBlock(embeddings[:, None], jnp.concatenate(gradients, axis=1)[:, None])]
 
 
-def _heads(generator: HyperGenerator) -> list[Any]:
-    """The heads that the generator has."""
-    return [head for head in (generator.scale_head, generator.shift_head) if head is not None]
-
-
 def _with_heads(model: Model, heads: Sequence[Any]) -> Model:
-    return eqx.tree_at(lambda m: _heads(m.generator), model, heads) if heads else model
+    return eqx.tree_at(lambda m: m.generator.heads, model, tuple(heads)) if heads else model
