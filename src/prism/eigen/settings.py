@@ -96,22 +96,28 @@ class EigenSettings:
 
     def _refuse_too_many_weights(self, potential: Potential) -> None:
         """Networks of their own are as many as coordinates."""
-        one = self.architecture
-        generator = one.generator_width * (one.generator_width + 2 * one.width * one.depth)
-        weights = one.depth * one.width**2 + generator
-        copies = 1 if one.shared else potential.dimension
-        needed, room = COPIES * copies * weights * jnp.result_type(float).itemsize, SHARE * available_bytes()
-        if needed > room:
-            raise TooLarge(
-                f"networks of {weights:,} weights, {copies:,} of them, need {needed / GIBIBYTE:.1f} GiB and "
-                f"{room / GIBIBYTE:.1f} GiB may be used",
-                [Proposal("width", max(1, int(one.width * (room / needed) ** 0.5)), "a smaller width")],
-            )
+        one, room = self.architecture, SHARE * available_bytes()
+        copies = COPIES * (1 if one.shared else potential.dimension) * jnp.result_type(float).itemsize
+        needed = copies * _weights(one, one.width)
+        if needed <= room:
+            return
+        fitting = [width for width in range(1, one.width) if copies * _weights(one, width) <= room]
+        raise TooLarge(
+            f"{potential.dimension:,} networks of {_weights(one, one.width):,} weights need {needed / GIBIBYTE:.2g} GiB "
+            f"and {room / GIBIBYTE:.2g} GiB may be used",
+            [Proposal("width", fitting[-1], "a smaller width")] if fitting else [],
+        )
 
     def objective(self, potential: Potential) -> EnergyObjective:
         """What is minimised."""
         kind = SeparableEnergy if isinstance(self.form, Product) else ChainEnergy
         return kind(potential, self.sampling)
+
+
+def _weights(architecture: FactorArchitecture, width: int) -> int:
+    """About how many a network of this width has."""
+    inside, depth = architecture.generator_width, architecture.depth
+    return depth * width**2 + inside * (inside + 2 * width * depth)
 
 
 def usual_form(potential: Potential, levels: int) -> Form:
