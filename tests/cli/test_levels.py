@@ -141,7 +141,7 @@ WRONG = {
     "a product of a chain": (("--coordinates", "plain", "--form", "product"), ("coordinates", "interact")),
     "an unknown form": (("--form", "tree"), ("unknown form 'tree'; choose product, sum, train",)),
     "a rank of a product": (("--form", "product", "--rank", 2), ("a product has rank 1",)),
-    "too many levels": (("--levels", 9), ("9 levels of 4 coordinates",)),
+    "too many levels": (("--levels", 17), ("17 levels of 4 coordinates",)),
     "natural steps of a chain": (("--coordinates", "plain", "--optimiser", "spring"), ("trained by Adam",)),
     "damping of Adam": (("--optimiser", "adam", "--damping", 1), ("--damping belongs to",)),
     "nothing": (("--points", 0), ("--points 0 is out of range",)),

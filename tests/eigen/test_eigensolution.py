@@ -18,10 +18,11 @@ from helpers import KEY
 
 from prism.eigen import export_numpy, tuning
 from prism.eigen.eigensolution import Eigensolution, load_eigensolution
-from prism.eigen.evaluation import FEW, evaluate_levels, levels_at
+from prism.eigen.evaluation import FEW, evaluate_levels
 from prism.eigen.export import FORWARD, LEVELS, README, TABLE, TOLERANCE, WAVE
 from prism.eigen.forms import Product, Train
 from prism.eigen.network import FactorArchitecture
+from prism.eigen.precise import levels_at
 from prism.eigen.settings import EigenSettings
 from prism.errors import BeyondTraining, CorruptedFile, InputError, NotImproved, UnusableOutput
 from prism.families.anharmonic_chain import AnharmonicChain

@@ -18,9 +18,9 @@ from prism.eigen.evaluation import QuickLevels, evaluate_levels
 from prism.eigen.forms import Form, Product, Train
 from prism.eigen.network import FactorArchitecture, TensorNetwork
 from prism.eigen.objective import EnergySampling
+from prism.eigen.runs import first_state, state_arguments
 from prism.eigen.separable_objective import SeparableEnergy
 from prism.eigen.settings import EigenSettings
-from prism.eigen.solving import first_state, state_arguments
 from prism.eigen.tuning import at_one
 from prism.numerics import ahead, random
 from prism.numerics.keys import Purpose, child, item, root, stream

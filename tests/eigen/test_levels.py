@@ -1,6 +1,7 @@
 """Levels and their derivatives at any μ, bounds that they keep, and the wave function itself."""
 
 import functools
+import itertools
 
 import equinox as eqx
 import jax
@@ -22,7 +23,7 @@ from eigen.cases import (
 from helpers import close, mostly_slow, samples
 
 from prism.eigen.forms import Product, Sum, Train
-from prism.eigen.levels import derivatives, levels, log_wave
+from prism.eigen.levels import derivatives, excitations, levels, log_wave
 from prism.eigen.metric import flat, unflattened
 from prism.eigen.quadrature import gauss
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
@@ -78,6 +79,18 @@ def test_excited_waves_are_orthogonal_and_have_their_levels():
     norms, energies = waves()
     close(norms, jnp.eye(3))
     close(energies, jax.jit(lambda: levels(tensor, MODES, MU, 3, RULE, 2))())
+
+
+@pytest.mark.parametrize("functions", [1, 2, 3])
+def test_the_lowest_sums_are_found_among_all(functions):
+    """With any of four coordinates excited, some of them alike: those of all combinations, and their coordinates."""
+    found = np.sort(np.random.default_rng(functions).uniform(size=(4, functions)).cumsum(axis=1), axis=1)
+    found[3] = found[0]
+    gaps = found - found[:, :1]
+    every = sorted(sum(gap) for gap in itertools.product(*gaps))[:9]
+    sums, coordinates, taken = jax.jit(lambda f: excitations(f, 9))(jnp.asarray(found))
+    close(sums, every)
+    close(np.sum(gaps[np.asarray(coordinates), np.asarray(taken)], axis=1), every)
 
 
 def test_there_is_no_wave_beyond_the_intervals():

@@ -63,7 +63,11 @@ REFUSED = {
     "a product of what interacts": (PLAIN, {"form": Product()}, "which a product cannot carry; take a train"),
     "levels of what interacts": (PLAIN, {"levels": 2}, "2 levels: those above the lowest are of a product"),
     "levels without functions": (MODES, {"form": Product(), "levels": 2}, "2 levels: those above the lowest"),
-    "more levels than coordinates": (MODES, {"levels": 5}, "5 levels of 3 coordinates.*give 4 or less"),
+    "more levels than coordinates": (
+        MODES,
+        {"levels": 9},
+        "9 levels of 3 coordinates.*give 8 or fewer",
+    ),
     "no levels": (MODES, {"levels": 0}, "levels"),
     "a natural step of what interacts": (PLAIN, {"optimiser": EnergyGradient()}, "a sum or a train is trained by Adam"),
     "a natural step of a sum": (MODES, {"form": Sum(2), "optimiser": EnergyGradient()}, "is trained by Adam"),
@@ -79,8 +83,8 @@ def test_what_does_not_go_together_is_refused_in_one_line(potential, choices, me
 
 
 def test_as_many_levels_as_there_are_functions_are_allowed():
-    assert EigenSettings.choose(MODES, levels=4).levels == 4
-    assert EigenSettings.choose(MODES, Product(2), levels=7).levels == 7
+    assert EigenSettings.choose(MODES, levels=8).levels == 8
+    assert EigenSettings.choose(MODES, Product(2), levels=27).levels == 27
 
 
 @pytest.mark.parametrize("architecture", [FactorArchitecture(), OWN], ids=["shared", "own"])

@@ -96,7 +96,7 @@ def _add_optimiser(solve: ArgumentParser) -> None:
         "--optimiser",
         metavar="O",
         help="How the network is trained: spring (default), a natural gradient that needs few, expensive steps; or "
-        "adam, with many cheap ones (default of potentials whose coordinates interact).",
+        "adam, with many cheap ones (default of potentials whose coordinates interact, and with --networks own).",
     )
     optimiser.add_argument(
         "--rate", type=real_number, metavar="R", help="The size of the first steps (default: spring 0.5, adam 1e-3)."
@@ -150,9 +150,11 @@ def _add_batch(solve: ArgumentParser) -> None:
 def _add_levels(solve: ArgumentParser) -> None:
     levels = solve.add_argument_group(
         "expert options: levels of a potential (cqho, anharmonic-chain)",
-        "Of these, --points are the coordinates that a step looks at (default 64) and --params the μ for each (1 for a "
-        "product, 4 for a sum or a train). Other defaults are --width 16, --depth 2, --generator-width 16, --rate 1, "
-        "--damping 0.01. Lifts, estimators, losses, slopes, worst cases, momentum and pairings are of families alone.",
+        "Of these, --points are the coordinates in a step (default 64, all with --networks own; a sum or a train "
+        "takes all of them) and --params the μ for each (1 for a product, 4 with --networks own; 2 for a sum or a "
+        "train, 1 from 1,000 coordinates on). Other defaults are --width 16, --depth 2, --generator-width 16, "
+        "--damping 0.01, and --rate 1 with spring, 0.01 with adam. Lifts, estimators, losses, slopes, worst cases, "
+        "momentum and pairings are of families alone.",
     )
     levels.add_argument(
         "--coordinates",
@@ -187,5 +189,5 @@ def _add_levels(solve: ArgumentParser) -> None:
         "--nodes",
         type=whole_number,
         metavar="Q",
-        help="Gauss nodes per coordinate in training (default 56 for a product, 32 for a sum or a train).",
+        help="Gauss nodes per coordinate in training (default 56 for a product, 48 for a sum or a train).",
     )

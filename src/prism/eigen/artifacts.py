@@ -21,7 +21,6 @@ from prism.files.encoding import json_text
 from prism.files.reading import Unreadable, blaming, parse_json, read_json
 from prism.networks.modulation import ModulationSettings
 from prism.numerics.keys import root
-from prism.numerics.ranges import MOST_COUNTED
 from prism.problem.fingerprint import same_equation
 from prism.problem.potential import Potential
 from prism.solution.artifacts import ARRAYS, DESCRIPTION
@@ -29,6 +28,8 @@ from prism.solution.descriptions import ParametersDescription
 
 KIND = "eigensolution"
 FORMAT = 1
+MOST_SIZE = 10_000
+"""Of a width, a depth or a rank, that a file may name."""
 ACTIVATIONS = {kind.__name__: kind for kind in taylor.ACTIVATIONS.values()}
 FORMS: dict[str, type[Form]] = {kind.__name__: kind for kind in (Product, Sum, Train)}
 
@@ -67,7 +68,7 @@ class NetworkDescription:
         """The objects; sizes that no run has are refused."""
         sizes = ("size", "width", "depth", "generator_width", "generator_depth")
         for name in sizes:
-            if not 0 <= getattr(self, name) <= min(MOST_COUNTED, 10_000):
+            if not 0 <= getattr(self, name) <= MOST_SIZE:
                 raise Unreadable(f"is malformed ({name} cannot be {getattr(self, name)})")
         if self.form not in FORMS or self.activation not in ACTIVATIONS:
             raise Unreadable("is malformed (its form or activation is not known)")

@@ -7,7 +7,8 @@
     energy  ⟨left j, H_left left k⟩
 
 divided by the trace of the norm at every coordinate, whose logarithms add up. At the end α solves E α = λ N α, and
-λ is stationary in it: its gradient is that of αᵀEα / αᵀNα with α held fixed. No overlap is ever divided by.
+λ is stationary in it: its gradient is that of αᵀEα / αᵀNα with α held fixed. Overlaps, which may vanish, are never
+divisors.
 """
 
 import equinox as eqx
@@ -66,7 +67,7 @@ class Carried(eqx.Module):
 def scaled_functions(
     tensor: TensorNetwork, potential: Potential, mu: Parameter, i: Index, rule: Rule
 ) -> tuple[AtNodes, Float[Array, "s"]]:
-    """The functions of coordinate i times the scales of the form, and these: what α belongs to."""
+    """The functions of coordinate i, scaled as the form asks, and their scales; α is of the scaled ones."""
     raw = at_nodes(tensor.factor(i), tensor.known(mu, i), potential, i, rule)
     scales = tensor.form.scales(raw.overlaps())
     return raw.scaled(scales), scales

@@ -4,7 +4,6 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import equinox as eqx
@@ -14,13 +13,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.eigen import artifacts
-from prism.eigen.evaluation import BLOCK, NODES, LevelEvaluation, doubled, evaluate_levels, levels_at
+from prism.eigen.evaluation import LevelEvaluation, evaluate_levels
 from prism.eigen.export import export
 from prism.eigen.inversion import invert_levels
-from prism.eigen.levels import derivatives, log_wave
+from prism.eigen.levels import log_wave
 from prism.eigen.network import TensorNetwork
 from prism.eigen.plotting import LevelPlots
-from prism.eigen.quadrature import gauss
+from prism.eigen.precise import NODES, derivatives_at, doubled, levels_at
+from prism.eigen.quadrature import BLOCK, gauss
 from prism.eigen.settings import EigenSettings, usual_optimiser, usual_sampling
 from prism.eigen.trust import LevelTrust, judge_levels
 from prism.eigen.tuning import TunedLevels, tune_levels
@@ -63,8 +63,7 @@ class Eigensolution(eqx.Module):
 
     def derivative(self, /, **parameters: float) -> dict[str, Float[np.ndarray, "levels"]]:
         """∂λ/∂μ of every level by Hellmann and Feynman's formula, by the name of each parameter."""
-        of = lambda t, p, mu: derivatives(t, p, mu, self.settings.levels, gauss(NODES), BLOCK)[0]
-        found = doubled(of, self.network, self.potential, self._asked(parameters))
+        found = derivatives_at(self.network, self.potential, self._asked(parameters), self.settings.levels)[0]
         return {name: found[:, index] for index, name in enumerate(self.potential.parameters.names)}
 
     def wave(
@@ -79,7 +78,7 @@ class Eigensolution(eqx.Module):
             raise InputError(
                 f"the points are of shape {np.shape(y)}; give {self.potential.dimension:,} coordinates in each row"
             )
-        sign, log = doubled(partial(_waves, level=level), self.network, self.potential, self._asked(parameters), points)
+        sign, log = doubled(_waves, self.network, self.potential, self._asked(parameters), points, level=level)
         shape = np.shape(y)[:-1]
         return sign.reshape(shape), log.reshape(shape)
 
@@ -144,7 +143,7 @@ class Eigensolution(eqx.Module):
 
     @property
     def plot(self) -> LevelPlots:
-        """Its pictures: `solution.plot.levels()`, `solution.plot.factors()`, ..."""
+        """Its pictures: `solution.plot.levels()`, `solution.plot.densities()`, ..."""
         return LevelPlots(
             self.network, self.potential, self.settings.levels, self.training.history, self.training.evaluation
         )

@@ -8,35 +8,24 @@
 Where the level is not known but has a reference, a few parameters are compared with that.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from prism.eigen.deviation import deviation
-from prism.eigen.levels import levels
+from prism.eigen.levels import levels_over
 from prism.eigen.network import TensorNetwork
-from prism.eigen.quadrature import gauss
-from prism.numerics.keys import Purpose, child, items
-from prism.numerics.precision import in_double_precision
+from prism.eigen.precise import FEWER_NODES, NODES, doubled, exact_levels, held_out, level_reference, levels_at
+from prism.eigen.quadrature import BLOCK, gauss
 from prism.problem.potential import Potential
-from prism.references.reference import Reference
-from prism.shapes import Key, Named
-from prism.solution.evaluation import Column, shown_factor
+from prism.shapes import Key
+from prism.solution.evaluation import shown_factor
 
-NODES, FEWER_NODES = 96, 72
-"""Gauss nodes per coordinate of a judgement; the fewer ones tell the error of quadrature."""
-BLOCK = 64
-ROUNDING = 1e-12
-"""Of a closed form in double precision, relative."""
 PARAMETERS, FEWEST, WORK = 64, 16, 6e7
-"""Held-out μ, fewer where they would take more nodes of all coordinates than this."""
+"""Most and fewest held-out μ, and the evaluations at nodes that they may take in all."""
 FEW, CHECKED = 8, 2
 """μ that are compared with a reference, and those whose quadrature and deviation are looked at."""
 
@@ -126,45 +115,6 @@ class LevelEvaluation:
         return tuple(found)
 
 
-def doubled(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function of these arguments, all in double precision, as NumPy."""
-    with jax.enable_x64(True):
-        arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
-        found = eqx.filter_jit(function)(*in_double_precision(arrays))
-        return jax.tree.map(np.asarray, found)
-
-
-def levels_at(
-    tensor: TensorNetwork, potential: Potential, mus: Float[Column, "n p"], count: int, nodes: int = NODES
-) -> Float[np.ndarray, "n levels"]:
-    """The lowest levels at many μ, one after the other, in double precision."""
-    return doubled(partial(_levels_at, count=count, nodes=nodes), tensor, potential, mus)
-
-
-def _levels_at(tensor: TensorNetwork, potential: Potential, mus: Array, count: int, nodes: int) -> Array:
-    return jax.lax.map(lambda mu: levels(tensor, potential, mu, count, gauss(nodes), BLOCK), mus)
-
-
-def exact_levels(potential: Potential, mus: Float[Column, "n p"], count: int) -> Float[np.ndarray, "n levels"]:
-    """The truth at many μ."""
-    of = lambda potential, mus: jax.lax.map(lambda mu: potential.exact(potential.parameters.named(mu), count), mus)
-    return doubled(of, potential, mus)
-
-
-def level_reference(potential: Potential, mu: Float[np.ndarray, "p"]) -> Reference:
-    """The lowest level at one μ without a network: by a formula where it is known, else by the potential's own
-    reference."""
-    if potential.has_exact:
-        value = float(exact_levels(potential, mu[None], 1)[0, 0])
-        return Reference(value, ROUNDING * abs(value), "closed form")
-    return potential.reference(Named(dict(zip(potential.parameters.names, map(float, mu), strict=True))))
-
-
-def held_out(potential: Potential, key: Key, count: int) -> Float[Array, "n p"]:
-    """Parameters that training does not draw."""
-    return jax.vmap(potential.parameters.sample)(items(child(key, Purpose.PARAMETERS), count))
-
-
 def evaluate_levels(
     tensor: TensorNetwork, potential: Potential, count: int, key: Key, references: int = FEW
 ) -> LevelEvaluation:
@@ -199,6 +149,10 @@ def _deviations_at(tensor: TensorNetwork, potential: Potential, mus: Array) -> A
     return jax.lax.map(lambda mu: deviation(tensor, potential, mu, gauss(NODES), BLOCK), mus)
 
 
+def _trivial_at(potential: Potential, mus: Array) -> Array:
+    return jax.vmap(lambda mu: potential.trivial(potential.parameters.named(mu)))(mus)
+
+
 def _compared(
     potential: Potential,
     mus: Float[Array, "n p"],
@@ -213,7 +167,7 @@ def _compared(
     blind = float(np.mean(np.abs(np.mean(ground) - ground) / np.abs(ground))) if len(ground) > FEW else None
     trivial = None
     if potential.has_trivial:
-        answers = doubled(lambda p, m: jax.vmap(lambda mu: p.trivial(p.parameters.named(mu)))(m), potential, mus)
+        answers = doubled(_trivial_at, potential, mus)
         trivial = float(np.mean(np.abs(answers - ground) / np.abs(ground)))
     mean = float(np.mean(sizes[:, 0]))
     names, rows = potential.parameters.names, np.asarray(mus, float)
@@ -253,4 +207,4 @@ class QuickLevels:
 
 @eqx.filter_jit
 def _quick(tensor: TensorNetwork, potential: Potential, mus: Array, nodes: int) -> Array:
-    return _levels_at(tensor, potential, mus, 1, nodes)[:, 0]
+    return levels_over(tensor, potential, mus, 1, nodes)[:, 0]

@@ -21,11 +21,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.eigen import export_numpy
-from prism.eigen.evaluation import BLOCK, NODES, held_out, levels_at
 from prism.eigen.inversion import LevelTable
 from prism.eigen.levels import levels, log_wave
 from prism.eigen.network import TensorNetwork
-from prism.eigen.quadrature import gauss
+from prism.eigen.precise import NODES, held_out, levels_at
+from prism.eigen.quadrature import BLOCK, gauss
 from prism.errors import PrismError, UnusableOutput
 from prism.files import outputs, storage
 from prism.files.encoding import json_text

@@ -157,7 +157,7 @@ class Train(Form):
 @dataclass(frozen=True)
 class Product(Form):
     """Π_i φ_i, of separable potentials; `excited` functions above the lowest of each coordinate, each orthogonal to
-    those below it, make the levels with one coordinate excited."""
+    those below it, make the levels above."""
 
     excited: int = 0
 

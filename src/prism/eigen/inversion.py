@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
-from prism.eigen.evaluation import doubled, levels_at
 from prism.eigen.network import TensorNetwork
+from prism.eigen.precise import doubled, levels_at
 from prism.errors import InputError
 from prism.inversion.conclusions import conclude
 from prism.inversion.estimate import Estimate
@@ -23,6 +23,7 @@ from prism.inversion.inference import search
 from prism.inversion.misfit import Misfit
 from prism.inversion.surrogate import from_unit_box
 from prism.numerics.arguments import check_kind, check_positive, check_whole, real
+from prism.problem.parameters import ParameterSpace
 from prism.problem.potential import Potential
 
 MOST_TABULATED = 400
@@ -32,6 +33,10 @@ MOST_PARAMETERS = 3
 STARTS = 16
 TABLE_ERROR = 1e-8
 """Relative to the level: rounding, and what the table leaves."""
+
+
+def _placed(space: ParameterSpace, places: Float[Array, "n p"]) -> Float[Array, "n p"]:
+    return jax.vmap(lambda one: from_unit_box(space, one))(places)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class LevelTable:
         per_side = int(np.clip(round(MOST_TABULATED ** (1.0 / size)), 3, 16))
         nodes = (1.0 + np.cos(np.pi * (np.arange(per_side) + 0.5) / per_side)) / 2.0
         grid = np.stack(np.meshgrid(*[nodes] * size, indexing="ij"), axis=-1).reshape(-1, size)
-        mus = doubled(lambda space, s: jax.vmap(lambda one: from_unit_box(space, one))(s), potential.parameters, grid)
+        mus = doubled(_placed, potential.parameters, grid)
         found = levels_at(tensor, potential, mus, count)
         values = found.reshape(*[per_side] * size, count)
         inverse = np.linalg.inv(np.polynomial.chebyshev.chebvander(2.0 * nodes - 1.0, per_side - 1))

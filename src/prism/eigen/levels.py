@@ -1,4 +1,4 @@
-"""Levels of a tensor network at any μ, their derivatives, how far from an eigenfunction it is, and Ψ itself.
+"""Levels of a tensor network at any μ, their derivatives, and Ψ itself.
 
     λ(μ) = ⟨Ψ, HΨ⟩ / ⟨Ψ, Ψ⟩,      ∂λ/∂μ = ⟨Ψ, ∂v/∂μ Ψ⟩ / ⟨Ψ, Ψ⟩     (Hellmann and Feynman)
 
@@ -8,13 +8,13 @@ derivative of λ as it is, is a check.
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from prism.eigen.chain import pencil, scaled_functions
 from prism.eigen.forms import Product
 from prism.eigen.integrals import map_blocks
 from prism.eigen.network import TensorNetwork
-from prism.eigen.quadrature import Rule
+from prism.eigen.quadrature import BLOCK, Rule, gauss
 from prism.eigen.separable import coordinate_levels, one_coordinate
 from prism.problem.potential import Potential
 from prism.shapes import Parameter, Point, Scalar
@@ -23,13 +23,35 @@ from prism.shapes import Parameter, Point, Scalar
 def levels(
     tensor: TensorNetwork, potential: Potential, mu: Parameter, count: int, rule: Rule, block: int
 ) -> Float[Array, "levels"]:
-    """The lowest `count` levels from below: of a product those with one coordinate excited, else the first alone."""
+    """The lowest `count` levels from below that the network has functions for: of a product with any coordinates
+    excited, else the first alone."""
     if not isinstance(tensor.form, Product):
         return pencil(tensor, potential, mu, rule, block).lowest[0][None]
     found = map_blocks(lambda i: coordinate_levels(tensor, potential, mu, i, rule), potential.dimension, block)
-    ground = jnp.sum(found[:, 0])
-    gaps = jnp.sort((found[:, 1:] - found[:, :1]).reshape(-1))
-    return jnp.concatenate([ground[None], ground + gaps[: count - 1]])
+    return jnp.sum(found[:, 0]) + excitations(found, count)[0]
+
+
+def levels_over(tensor: TensorNetwork, potential: Potential, mus: Float[Array, "n p"], count: int, nodes: int) -> Array:
+    """The same at many μ, one after the other."""
+    return jax.lax.map(lambda mu: levels(tensor, potential, mu, count, gauss(nodes), BLOCK), mus)
+
+
+def excitations(
+    found: Float[Array, "d s"], count: int
+) -> tuple[Float[Array, "levels"], Int[Array, "k"], Int[Array, "levels k"]]:
+    """The lowest sums of gaps, one of each coordinate, from the levels of all coordinates; the coordinates that matter,
+    and which of its levels each of them has. Those are the ones with the smallest gaps, one less than levels."""
+    gaps = found - found[:, :1]
+    most = min(count - 1, len(found)) if found.shape[1] > 1 else 0
+    coordinates = jnp.argsort(gaps[:, min(1, found.shape[1] - 1)])[:most]
+    sums, taken = jnp.zeros(1), jnp.zeros((1, most), int)
+    for place in range(most):
+        own = gaps[coordinates[place]]
+        combined = (sums[:, None] + own[None, :]).reshape(-1)
+        chosen = jnp.argsort(combined)[:count]
+        before, above = jnp.divmod(chosen, len(own))
+        sums, taken = combined[chosen], taken[before].at[:, place].set(above)
+    return sums, coordinates, taken
 
 
 def derivatives(
@@ -65,11 +87,8 @@ def _log_product(
         return network(xi[i], known) @ solved.inverse @ vectors, found
 
     values, found = map_blocks(one, potential.dimension, block)
-    taken = jnp.zeros(len(xi), int)
-    if level:
-        gaps = found[:, 1:] - found[:, :1]
-        coordinate, above = jnp.divmod(jnp.argsort(gaps.reshape(-1))[level - 1], gaps.shape[1])
-        taken = taken.at[coordinate].set(above + 1)
+    _, coordinates, chosen = excitations(found, level + 1)
+    taken = jnp.zeros(len(xi), int).at[coordinates].set(chosen[level])
     factors = jnp.take_along_axis(values, taken[:, None], axis=1)[:, 0]
     return jnp.prod(jnp.sign(factors)), jnp.sum(jnp.log(jnp.abs(factors)))
 

@@ -1,12 +1,12 @@
 """The natural gradient of a product, in the metric of its energy, with a damping that each step decides for the next.
 
-    θ ← θ − ηs,      s = (G + ε tr(G)/P)⁻¹ g,      predicted decrease  2η g·s − η² s·Gs
+    θ ← θ − ηs,      s = (G + ε tr(G)/P)⁻¹ g,      predicted decrease  2η g·s − η² s·Bs
 
 G is a mean over the batches so far, in which each counts `memory` times as much as the next: without it a step learns
 its own batch and forgets others. A step is kept only where the energy is lower after it than before, at nodes that it
 was not made at; the damping ε is multiplied by 4 where it is not, and halved where the decrease is more than half of
-the predicted one. Near the minimum G is the Hessian but for the eigenvalue itself: each step takes off
-most of the error (Gauss and Newton).
+the predicted one, for which B is the metric of this batch alone. Near the minimum G is the Hessian but for the
+eigenvalue itself: each step takes off most of the error (Gauss and Newton).
 """
 
 import equinox as eqx

@@ -68,7 +68,7 @@ class EnergyObjective(eqx.Module):
 
     @abc.abstractmethod
     def loss(self, model: TensorNetwork, batch: EnergyBatch) -> Scalar:
-        """The energy per coordinate, with the gradient of the relative one."""
+        """The energy per coordinate."""
 
     def first_failure(self, model: TensorNetwork, batch: EnergyBatch) -> str | None:
         """A sentence that names the first parameter of the batch at which the energy is not finite."""

@@ -7,10 +7,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.eigen.chain import densities
-from prism.eigen.evaluation import BLOCK, LevelEvaluation, doubled, exact_levels, levels_at
+from prism.eigen.evaluation import LevelEvaluation
 from prism.eigen.forms import Product
 from prism.eigen.network import TensorNetwork
-from prism.eigen.quadrature import gauss
+from prism.eigen.precise import doubled, exact_levels, levels_at
+from prism.eigen.quadrature import BLOCK, gauss
 from prism.eigen.separable import one_coordinate
 from prism.errors import InputError
 from prism.problem.potential import Index, Potential

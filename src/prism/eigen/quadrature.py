@@ -17,6 +17,8 @@ from jaxtyping import Array, Float
 from prism.shapes import Key, Scalar
 
 MOST_BEND = 0.3
+BLOCK = 64
+"""Coordinates that are worked on at once where nobody says how many."""
 
 
 class Rule(eqx.Module):

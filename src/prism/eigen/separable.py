@@ -6,8 +6,8 @@ With orthonormal q = φR⁻¹ the sum of the first energies is a sum of squares,
 
     r = (√w q',  √(w (v_i − min v_i)) q),      Σ_k E_ik = |r|² + const,
 
-whose Jacobian Jᵀr is half its gradient and JᵀJ = ⟨∂q, (H − min v_i) ∂q⟩, for ∂q orthogonal to all q: near the minimum
-its Hessian but for the eigenvalue itself.
+whose Jacobian J gives half the gradient, Jᵀr, and JᵀJ = ⟨∂q, (H − min v_i) ∂q⟩, for ∂q orthogonal to all q: near the
+minimum its Hessian but for the eigenvalue itself.
 """
 
 import equinox as eqx

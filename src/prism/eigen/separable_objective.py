@@ -1,6 +1,6 @@
 """The energy of a product: random coordinates, for each of them parameters of its own.
 
-Half the gradient g and a metric G make the natural step (G + λ)⁻¹ g; both are of rows of residuals (`separable`), as of
+Half the gradient g and a metric G make the natural step (`natural`); both are of rows of residuals (`separable`), as of
 least squares. Where each coordinate has its own network, each coordinate of a step is a problem for itself.
 """
 
@@ -50,6 +50,8 @@ class SeparableEnergy(EnergyObjective):
         )
 
     def loss(self, model: TensorNetwork, batch: EnergyBatch) -> Scalar:
+        """The energy per coordinate; its gradient is that of the mean relative energy, so that stiff coordinates do not
+        outweigh soft ones."""
         rule, sampling = self.rule(batch.bends[0]), self.sampling
 
         def one(number: Index) -> tuple[Scalar, Scalar]:
@@ -65,7 +67,7 @@ class SeparableEnergy(EnergyObjective):
         """g and G of every network of the step."""
         rule, groups = self.rule(batch.bends[0]), self._groups(model, batch)
         one = lambda i, mu: local_rows(model.factor(i), model.known(mu, i), self.potential, mu, i, rule)
-        local, energy = _crossed(one, batch)
+        local, energy = _over_pairs(one, batch)
         grouped = jax.tree.map(lambda leaf: leaf.reshape(groups, -1, *leaf.shape[2:]), local)
         gradient, metric = jax.lax.map(lambda some: (some.gradient(), some.metric()), grouped)
         return System(gradient, metric, jnp.mean(energy))
@@ -90,7 +92,7 @@ class SeparableEnergy(EnergyObjective):
 
     def _logarithms(self, model: TensorNetwork, batch: EnergyBatch, rule: Rule) -> Float[Array, "c m"]:
         """Of the energies above the bottom of the potential: their changes are relative ones."""
-        return jnp.log(_crossed(lambda i, mu: self._solved(model, mu, i, rule).above_bottom, batch))
+        return jnp.log(_over_pairs(lambda i, mu: self._solved(model, mu, i, rule).above_bottom, batch))
 
     def _groups(self, model: TensorNetwork, batch: EnergyBatch) -> int:
         return 1 if model.shared else len(batch.coordinates)
@@ -103,7 +105,7 @@ def _taken(factors: FactorNetwork, coordinates: Int[Array, "c"]) -> FactorNetwor
     return jax.tree.map(lambda leaf: leaf[coordinates] if eqx.is_array(leaf) else leaf, factors)
 
 
-def _crossed(function: Callable[[Index, Parameter], Any], batch: EnergyBatch) -> Any:
+def _over_pairs(function: Callable[[Index, Parameter], Any], batch: EnergyBatch) -> Any:
     """Of every coordinate of a batch with each of its parameters."""
     of_one = lambda i, parameters: jax.vmap(lambda mu: function(i, mu))(parameters)
     return jax.vmap(of_one)(batch.coordinates, batch.parameters)

@@ -24,7 +24,7 @@ ADAM_RATE = 1e-2
 """Of Adam, in any form."""
 GIBIBYTE = 2**30
 COPIES = 4
-"""Numbers that are kept at least for every weight of a network of a coordinate's own, itself among them."""
+"""Arrays as large as the weights that training keeps at least: these, their gradient, and two moments."""
 
 
 @dataclass(frozen=True)
@@ -77,22 +77,28 @@ class EigenSettings:
                 f"{self.levels} levels: those above the lowest are of a product in a separable potential; ask for one "
                 "level, or give the potential in coordinates that do not interact"
             )
-        if self.levels - 1 > potential.dimension * excited:
+        if self.levels > (1 + excited) ** min(potential.dimension, 64):
             raise InputError(
-                f"{self.levels} levels of {potential.dimension} coordinates, each excited once: give "
-                f"{1 + potential.dimension * excited} or less"
+                f"{self.levels} levels of {potential.dimension} coordinates with {1 + excited} functions each: give "
+                f"{(1 + excited) ** potential.dimension} or fewer"
             )
         if self.optimiser.natural and not isinstance(self.form, Product):
             raise InputError(
                 "the natural gradient is of products; a sum or a train is trained by Adam: --optimiser adam, or "
                 f"optimiser=prism.Adam({ADAM_RATE:g})"
             )
-        if not isinstance(self.form, Product) and self.sampling.coordinates != potential.dimension:
-            raise InputError(
-                f"{self.sampling.coordinates} coordinates in a step: a sum or a train takes all "
-                f"{potential.dimension} of them; leave the number out"
-            )
+        self._check_coordinates(potential.dimension)
         self._refuse_too_many_weights(potential)
+
+    def _check_coordinates(self, d: int) -> None:
+        """How many of them may be in a step."""
+        count = self.sampling.coordinates
+        if not isinstance(self.form, Product) and count != d:
+            raise InputError(
+                f"{count} coordinates in a step: a sum or a train takes all {d} of them; leave the number out"
+            )
+        if not self.architecture.shared and count > d:
+            raise InputError(f"{count} coordinates in a step: there are {d}, and each network moves once in it")
 
     def _refuse_too_many_weights(self, potential: Potential) -> None:
         """Networks of their own are as many as coordinates."""
@@ -103,8 +109,8 @@ class EigenSettings:
             return
         fitting = [width for width in range(1, one.width) if copies * _weights(one, width) <= room]
         raise TooLarge(
-            f"{potential.dimension:,} networks of {_weights(one, one.width):,} weights need {needed / GIBIBYTE:.2g} GiB "
-            f"and {room / GIBIBYTE:.2g} GiB may be used",
+            f"{potential.dimension:,} networks of {_weights(one, one.width):,} weights need "
+            f"{needed / GIBIBYTE:.2g} GiB and {room / GIBIBYTE:.2g} GiB may be used",
             [Proposal("width", fitting[-1], "a smaller width")] if fitting else [],
         )
 
@@ -136,8 +142,9 @@ def usual_optimiser(form: Form, architecture: FactorArchitecture) -> Optimiser:
 def usual_sampling(
     potential: Potential, form: Form, architecture: FactorArchitecture, optimiser: Optimiser
 ) -> EnergySampling:
-    """Of a shared network of a product: 64 pairs of a coordinate and a μ; of networks of their own: some of them with
-    16 μ each; of a chain: all coordinates, with two μ where they are not too many."""
+    """Of a product of a shared network: 64 pairs of a coordinate and a μ. With one network for each coordinate: some of
+    them with 16 μ each (natural gradient), or all with 4 (Adam). Of a sum or a train: all coordinates, with two μ where
+    they are not too many."""
     d = potential.dimension
     if not isinstance(form, Product):
         return EnergySampling(d, 2 if d < MANY else 1, nodes=48, block=min(d, 64))

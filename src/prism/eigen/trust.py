@@ -13,11 +13,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from prism.eigen.deviation import coordinate_deviations, deviation
-from prism.eigen.evaluation import BLOCK, FEWER_NODES, NODES, doubled, levels_at
 from prism.eigen.forms import Product
-from prism.eigen.levels import derivatives
 from prism.eigen.network import TensorNetwork
-from prism.eigen.quadrature import gauss
+from prism.eigen.precise import FEWER_NODES, NODES, derivatives_at, doubled, levels_at
+from prism.eigen.quadrature import BLOCK, gauss
 from prism.problem.potential import Potential
 from prism.shapes import Parameter
 
@@ -60,7 +59,7 @@ def judge_levels(
     level = float(levels_at(tensor, potential, mu[None], 1)[0, 0])
     fewer = float(levels_at(tensor, potential, mu[None], 1, FEWER_NODES)[0, 0])
     sigma, lower, condition = _bound(tensor, potential, mu, level)
-    formula, whole = (found[0] for found in doubled(_derivatives, tensor, potential, mu))
+    formula, whole = (found[0] for found in derivatives_at(tensor, potential, mu, 1))
     names = potential.parameters.names
     return LevelTrust(
         dict(zip(names, map(float, mu), strict=True)),
@@ -74,8 +73,12 @@ def judge_levels(
     )
 
 
-def _derivatives(tensor: TensorNetwork, potential: Potential, mu: Parameter) -> tuple[Array, Array]:
-    return derivatives(tensor, potential, mu, 1, gauss(NODES), BLOCK)
+def _deviation_at(tensor: TensorNetwork, potential: Potential, mu: Parameter) -> Array:
+    return deviation(tensor, potential, mu, gauss(NODES), BLOCK)
+
+
+def _deviations_at(tensor: TensorNetwork, potential: Potential, mu: Parameter) -> tuple[Array, Array]:
+    return coordinate_deviations(tensor, potential, mu, gauss(NODES), BLOCK)
 
 
 def _bound(
@@ -83,13 +86,11 @@ def _bound(
 ) -> tuple[float, float, str]:
     """σ, the lower bound, and its condition."""
     if isinstance(tensor.form, Product) and tensor.form.excited:
-        of = lambda t, p, m: coordinate_deviations(t, p, m, gauss(NODES), BLOCK)
-        squared, found = doubled(of, tensor, potential, mu)
+        squared, found = doubled(_deviations_at, tensor, potential, mu)
         gaps = found[:, 1] - np.sqrt(squared[:, 1]) - found[:, 0]
         if np.all(gaps > 0.0):
             sigma = float(np.sqrt(np.sum(squared[:, 0])))
             below = float(np.sum(squared[:, 0] / gaps))
             return sigma, level - below, "Temple's, if no coordinate has a level between the two of the network"
-    of = lambda t, p, m: deviation(t, p, m, gauss(NODES), BLOCK)
-    sigma = float(doubled(of, tensor, potential, mu))
+    sigma = float(doubled(_deviation_at, tensor, potential, mu))
     return sigma, level - sigma, "Weinstein's, if no other level is nearer to λ"

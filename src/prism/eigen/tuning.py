@@ -11,9 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from prism.eigen.evaluation import levels_at
 from prism.eigen.network import TensorNetwork
 from prism.eigen.objective import EnergyObjective
+from prism.eigen.precise import levels_at
 from prism.eigen.settings import EigenSettings
 from prism.errors import InputError
 from prism.numerics.keys import Purpose, stream
@@ -78,7 +78,7 @@ def tune_levels(
 
 
 def at_one(objective: EnergyObjective, mu: Parameter) -> EnergyObjective:
-    """The same for one μ alone; where all coordinates are in a step, it needs no more of them."""
+    """The same for one μ alone; where a step has all coordinates, one copy of μ is enough."""
     params = 1 if objective.sampling.coordinates == objective.potential.dimension else objective.sampling.params
     sampling = replace(objective.sampling, params=params)
     return type(objective)(objective.potential, sampling, mu)

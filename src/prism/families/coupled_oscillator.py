@@ -66,11 +66,14 @@ class _CoupledOscillator(Potential):
         return mu.mu1 - mu.mu2 * jnp.cos((i + 1.0) * (math.pi / (self.dimension + 1)))
 
     def exact(self, mu: Named, levels: int) -> Float[Array, "levels"]:
-        """λ_0 and the levels above it with one mode excited once, which are the lowest as long as they lie within
-        twice the smallest gap."""
+        """The lowest of Σ_k ω_k (2n_k + 1). Each but the first excites one of the softest modes, one less than levels
+        are asked for; modes are joined one after the other, and only the lowest sums kept."""
         frequencies = self.frequencies(mu)
-        ground = jnp.sum(frequencies)
-        return jnp.concatenate([ground[None], ground + 2.0 * frequencies[: levels - 1]])
+        above = jnp.zeros(1)
+        for frequency in frequencies[: levels - 1]:
+            sums = above[:, None] + 2.0 * frequency * jnp.arange(levels)[None, :]
+            above = jnp.sort(sums.reshape(-1))[:levels]
+        return jnp.sum(frequencies) + above
 
     def trivial(self, mu: Named) -> Scalar:
         """d√μ₁: the best product in the oscillator's own coordinates, in which μ₂ does not appear."""

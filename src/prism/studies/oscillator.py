@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.network import FactorArchitecture
+from prism.eigen.runs import EigenOutcome, execute_levels
 from prism.eigen.settings import EigenSettings
-from prism.eigen.solving import EigenOutcome, execute_levels
 from prism.families.anharmonic_chain import AnharmonicChain
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
 from prism.networks.modulation import FILM, NONE, ModulationSettings
@@ -133,23 +133,14 @@ def grid(outcome: EigenOutcome) -> Measurement:
     total = sum(float(levels_of_one(potential, i, mu, 1)[0]) for i in range(potential.dimension))
     seconds = time.perf_counter() - begun
     exact = float(potential.exact(mu, 1)[0])
-    row = dict.fromkeys(measured_columns())
     return {
-        **row,
+        **dict.fromkeys(measured(PIECES[0], outcome)),
         "d": potential.dimension,
         "coordinates": "modes",
         "what": f"grid (network: {asking_seconds(outcome):.2g} s)",
         "error of λ": abs(total - exact) / exact,
         "one μ, seconds": seconds,
     }
-
-
-def measured_columns() -> tuple[str, ...]:
-    """The columns of a measurement, in their order."""
-    return (
-        *("d", "coordinates", "what", "steps", "seconds", "error of λ", "at the worst", "first excited"),
-        *("mean field", "μ-blind", "skill", "σ / λ", "peak MB", "one μ, seconds"),
-    )
 
 
 def asking_seconds(outcome: EigenOutcome) -> float:
@@ -206,7 +197,8 @@ def finding(measurements: Measurements) -> str:
     return (
         f"In normal modes {reached} of {len(modes)} dimensions end below 1e-6 (at the worst {worst:.2g}). In its own "
         f"coordinates at 100 D more terms of a sum leave {sums[0]:.2g} at {sums[-1]:.2g}, a train falls from "
-        f"{trains[0]:.2g} to {trains[-1]:.2g} with its bond. The anharmonic chain is {chain:.1g} off its reference."
+        f"{trains[0]:.2g} to {trains[-1]:.2g} with its bond. The anharmonic chain is {chain:.1g} off its reference "
+        "at best."
     )
 
 

@@ -20,6 +20,7 @@ from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOsc
 from prism.files.reading import blaming, converted
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.ranges import MOST_COUNTED, fits_single_precision
+from prism.problem.checks.potential import check_potential
 from prism.problem.potential import Potential
 from prism.training.loop import Budget
 from prism.training.optimisers import Adam, Optimiser
@@ -103,8 +104,7 @@ class LevelOptions:
         settings = replace(
             usual, sampling=replace(usual.sampling, **changed), checkpoint_seconds=self.checkpoint_seconds
         )
-        if not architecture.shared and settings.sampling.coordinates > potential.dimension:
-            raise InputError(f"--points {settings.sampling.coordinates}: there are {potential.dimension} coordinates")
+        settings.check(potential)
         return settings
 
     def _architecture(self) -> FactorArchitecture:
@@ -175,6 +175,7 @@ def own_potential(own: OwnFamily, dimension: int) -> Potential:
     potential = own.made(dimension, lambda kind: kind(dimension=dimension))
     if not isinstance(potential, Potential):
         raise InputError(f"{own.text} makes {type(potential).__name__}, which is no prism.Potential")
+    check_potential(potential)
     return potential
 
 

@@ -3,7 +3,7 @@
 import argparse
 import math
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from prism.cli.speech import answer, say
 from prism.cli.tables import Columns, encoded, read_points
 from prism.eigen.artifacts import StoredLevels, read
 from prism.eigen.eigensolution import Eigensolution, double_parameter, restored
-from prism.eigen.evaluation import level_reference
+from prism.eigen.precise import level_reference
 from prism.errors import InputError, NotImproved
 from prism.files.encoding import json_text
 from prism.files.outputs import OutputFile, ResultDirectory
@@ -49,7 +49,7 @@ def solution_of(stored: StoredLevels, path: Path, options: argparse.Namespace) -
     if told.problem is not None:
         kept = saved_level_options(told.problem, f"the problem in model.json of {path}")
         named = own_family_again(kept.family, kept.family_sha256, family)
-        return restored(stored, replaced(kept, named).build_potential())
+        return restored(stored, replace(kept, family=named).build_potential())
     builtin = next((name for name, kind in POTENTIALS.items() if kind.__name__ == told.family), None)
     if family is None or not (is_own(family) or family == builtin):
         name = builtin or "FILE.py:NAME"

@@ -14,7 +14,7 @@ from prism.cli.levels.options import (
 from prism.cli.options import option
 from prism.cli.own_families import is_own
 from prism.cli.speech import answer, say
-from prism.eigen.solving import execute_levels, finish_levels
+from prism.eigen.runs import execute_levels, finish_levels
 from prism.errors import InputError
 from prism.numerics.texts import counted
 from prism.problem.fingerprint import same_equation
