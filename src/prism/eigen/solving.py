@@ -1,8 +1,6 @@
 """From a potential to an eigensolution: `prism.eigensolve`, with or without a directory that keeps the run."""
 
-import signal
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,9 @@ from prism.eigen.fingerprint import fingerprint
 from prism.eigen.forms import Form
 from prism.eigen.network import FactorArchitecture
 from prism.eigen.objective import EnergySampling
-from prism.eigen.runs import EigenOutcome, execute_levels, finish_levels
+from prism.eigen.runs import execute_levels, finish_levels
 from prism.eigen.settings import EigenSettings
-from prism.errors import InputError, NotSolved
+from prism.errors import InputError
 from prism.files.reading import blaming, converted
 from prism.numerics.arguments import check_kind
 from prism.problem.checks.potential import check_potential
@@ -23,7 +21,7 @@ from prism.problem.fingerprint import same_equation
 from prism.problem.potential import Potential
 from prism.reporting.records import RunDirectory
 from prism.solving.callbacks import Callback, Function, callbacks_of
-from prism.solving.results import Standing, finished_report, warn_of
+from prism.solving.results import Standing, finished_report, tell_interrupted, warn_of
 from prism.solving.sessions import Record
 from prism.solving.solve import check_budget, run_directory
 from prism.training.loop import Budget
@@ -85,23 +83,13 @@ def eigensolve(
         record = None if directory is None else Record(directory, config, resume is not None)
         outcome = execute_levels(potential, settings, budget, record, progress, callbacks)
         if outcome.interrupted_by is not None:
-            return _interrupted(outcome, directory)
+            tell_interrupted(outcome.interrupted_by, outcome.steps, directory, stacklevel=3)
+            return outcome.solution
         if directory is not None:
             finish_levels(directory, outcome, _head(potential, settings), None)
     for line in outcome.describe():
         tell(line)
     outcome.warn(stacklevel=3)
-    return outcome.solution
-
-
-def _interrupted(outcome: EigenOutcome, directory: RunDirectory | None) -> Eigensolution:
-    """Ctrl-C ends the training, and what was learned is given back; other signals end the program."""
-    if outcome.interrupted_by != signal.SIGINT:
-        raise SystemExit(128 + (outcome.interrupted_by or 0))
-    if outcome.steps == 0:
-        raise KeyboardInterrupt
-    on = "" if directory is None else f"; the state is saved, go on with resume={str(directory.path)!r}"
-    warnings.warn(f"interrupted after {outcome.steps:,} steps, nothing was measured{on}", NotSolved, stacklevel=3)
     return outcome.solution
 
 

@@ -1,5 +1,6 @@
 """What a finished run leaves in its directory, and what is left to do of one that is resumed."""
 
+import signal
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ def finish(
     by_parameter = [] if evaluation is None else [vars(row) for row in evaluation.by_parameter]
     directory.write_json("report.json", {**report, "by_parameter": by_parameter})
     return report
+
+
+def tell_interrupted(signal_number: int, steps: int, directory: RunDirectory | None, stacklevel: int) -> None:
+    """Ctrl-C ends the training, and what was learned is given back with a warning; other signals end the program."""
+    if signal_number != signal.SIGINT:
+        raise SystemExit(128 + signal_number)
+    if steps == 0:
+        raise KeyboardInterrupt
+    on = "" if directory is None else f"; the state is saved, go on with resume={str(directory.path)!r}"
+    warnings.warn(f"interrupted after {steps:,} steps, nothing was measured{on}", NotSolved, stacklevel=stacklevel)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ import contextlib
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from prism.derivatives.estimators import Estimator
-from prism.errors import InputError, NotSolved
+from prism.errors import InputError
 from prism.files.outputs import reserved
 from prism.networks.model import Architecture
 from prism.numerics.arguments import check_kind, check_positive, check_whole
@@ -20,8 +19,8 @@ from prism.problem.family import Family
 from prism.reporting.records import RunDirectory
 from prism.solution.solution import Solution, load
 from prism.solving.callbacks import Callback, Function, callbacks_of
-from prism.solving.results import Standing, finish, finished_report, warn_of
-from prism.solving.runs import Outcome, execute
+from prism.solving.results import Standing, finish, finished_report, tell_interrupted, warn_of
+from prism.solving.runs import execute
 from prism.solving.sessions import Record
 from prism.solving.settings import Settings
 from prism.solving.tasks import Request, Task, Tell, new_task, resumed_task
@@ -154,21 +153,11 @@ def _solved(
             raise SystemExit(128 + signal.SIGTERM) from None
         raise
     if outcome.interrupted_by is not None:
-        return _interrupted(outcome, directory)
+        tell_interrupted(outcome.interrupted_by, outcome.steps, directory, stacklevel=4)
+        return outcome.solution
     if directory is not None:
         finish(directory, outcome, task.head(), None)
     for line in outcome.describe():
         tell(line)
     outcome.warn(stacklevel=4)
-    return outcome.solution
-
-
-def _interrupted(outcome: Outcome, directory: RunDirectory | None) -> Solution:
-    """Ctrl-C ends the training, and what was learned is given back; other signals end the program."""
-    if outcome.interrupted_by != signal.SIGINT:
-        raise SystemExit(128 + (outcome.interrupted_by or 0))
-    if outcome.steps == 0:
-        raise KeyboardInterrupt
-    on = "" if directory is None else f"; the state is saved, go on with resume={str(directory.path)!r}"
-    warnings.warn(f"interrupted after {outcome.steps:,} steps, nothing was measured{on}", NotSolved, stacklevel=4)
     return outcome.solution
