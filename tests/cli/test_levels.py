@@ -62,10 +62,10 @@ def test_it_is_trusted_tuned_and_asked_again(run, tmp_path):
     tuned = prism("tune", run[0], "--mu", "mu1=1.3", "mu2=0.5", "--seconds", 3, "--out", tmp_path / "there", "--json")
     assert tuned.code == 0, tuned.err
     report = json.loads(tuned.out)
-    assert report["level_after"] <= report["level_before"]
+    assert sum(report["levels_after"]) <= sum(report["levels_before"])
     assert report["outside"] == ["mu1"]
     again = json.loads(prism("predict", tmp_path / "there", "--mu", "mu1=1.3", "mu2=0.5", "--json").out)
-    assert again["levels"][0] == pytest.approx(report["level_after"], rel=1e-12)
+    assert again["levels"][0] == pytest.approx(report["levels_after"][0], rel=1e-12)
     assert again["outside"] == [], "it was tuned there"
 
 
@@ -141,7 +141,7 @@ WRONG = {
     "a product of a chain": (("--coordinates", "plain", "--form", "product"), ("coordinates", "interact")),
     "an unknown form": (("--form", "tree"), ("unknown form 'tree'; choose product, sum, train",)),
     "a rank of a product": (("--form", "product", "--rank", 2), ("a product has rank 1",)),
-    "too many levels": (("--levels", 17), ("17 levels of 4 coordinates",)),
+    "too many levels": (("--levels", 101), ("levels is 101; give a whole number from 1 to 100",)),
     "natural steps of a chain": (("--coordinates", "plain", "--optimiser", "spring"), ("trained by Adam",)),
     "damping of Adam": (("--optimiser", "adam", "--damping", 1), ("--damping belongs to",)),
     "nothing": (("--points", 0), ("--points 0 is out of range",)),

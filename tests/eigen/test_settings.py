@@ -14,7 +14,7 @@ from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
 from prism.eigen.objective import EnergySampling
 from prism.eigen.separable_objective import SeparableEnergy
-from prism.eigen.settings import ADAM_RATE, USUAL_BOND, EigenSettings
+from prism.eigen.settings import ADAM_RATE, MOST_EXCITED, USUAL_BOND, EigenSettings
 from prism.errors import InputError, TooLarge
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
 
@@ -24,7 +24,8 @@ OWN = FactorArchitecture(shared=False)
 def test_a_product_is_chosen_where_there_is_one_and_else_a_train():
     choose = EigenSettings.choose
     assert choose(MODES).form == Product()
-    assert choose(MODES, levels=3).form == Product(1)
+    assert choose(MODES, levels=3).form == Product(2)
+    assert choose(MODES, levels=8).form == Product(MOST_EXCITED)
     assert choose(Wells(1)).form == Product()
     assert choose(PLAIN).form == choose(BRAIDED).form == Train(USUAL_BOND)
     assert choose(PlainCoupledOscillator.create(1)).form == Sum(1), "one coordinate has no neighbour"
@@ -83,7 +84,7 @@ def test_what_does_not_go_together_is_refused_in_one_line(potential, choices, me
 
 
 def test_as_many_levels_as_there_are_functions_are_allowed():
-    assert EigenSettings.choose(MODES, levels=8).levels == 8
+    assert EigenSettings.choose(MODES, Product(1), levels=8).levels == 8
     assert EigenSettings.choose(MODES, Product(2), levels=27).levels == 27
 
 

@@ -111,8 +111,8 @@ class StoredLevels:
     description: Description
     arrays: bytes
 
-    def restore(self, potential: Potential) -> TensorNetwork:
-        """The network, for the potential that was solved."""
+    def restore(self, potential: Potential) -> tuple[TensorNetwork, Potential]:
+        """The network, and the potential with the arrays that it was solved with."""
         told = self.description
         if type(potential).__name__ != told.family:
             raise InputError(f"the stored solution is one of {told.family}, not of {type(potential).__name__}")
@@ -134,7 +134,7 @@ class StoredLevels:
                 raise CorruptedFile(
                     f"the stored solution is damaged: {name} of its network is not finite; solve it anew"
                 )
-        return restored.network
+        return restored.network, restored.potential
 
 
 def save(

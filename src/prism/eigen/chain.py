@@ -7,8 +7,8 @@
     energy  ⟨left j, H_left left k⟩
 
 divided by the trace of the norm at every coordinate, whose logarithms add up. At the end α solves E α = λ N α, and
-λ is stationary in it: its gradient is that of αᵀEα / αᵀNα with α held fixed. Overlaps, which may vanish, are never
-divisors.
+λ is stationary in it: its gradient is that of αᵀEα / αᵀNα with α held fixed, as long as no direction of N is cut off.
+Overlaps, which may vanish, are never divisors.
 """
 
 import equinox as eqx

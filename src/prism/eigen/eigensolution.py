@@ -8,7 +8,6 @@ from pathlib import Path
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -96,7 +95,7 @@ class Eigensolution(eqx.Module):
 
     def tuned(self, mu: Float[np.ndarray, "p"], seconds: float, seed: int = 0) -> TunedLevels:
         """What tuning found, with the levels before and after."""
-        return tune_levels(self.network, self.potential, self.settings, jnp.asarray(mu, float), seconds, seed)
+        return tune_levels(self.network, self.potential, self.settings, mu, seconds, seed)
 
     def at(self, tuned: TunedLevels, parameters: Mapping[str, float]) -> "Eigensolution":
         """This solution with a network that was tuned for these parameters."""
@@ -114,6 +113,7 @@ class Eigensolution(eqx.Module):
     ) -> Estimate:
         """μ from measured levels, `{0: 71.3, 1: 71.9}`, with 95 % intervals and what the data leave open; `noise` is
         their standard deviation, `model_error` the relative error of the solution's levels."""
+        self._refuse_tuned("inverted")
         return invert_levels(self.network, self.potential, self.settings.levels, measured, noise, model_error)
 
     def named(self, /, **parameters: float) -> Named:
@@ -156,7 +156,13 @@ class Eigensolution(eqx.Module):
 
     def export(self, path: str | Path, force: bool = False) -> dict[str, object]:
         """Write it for NumPy alone and as StableHLO, for where PRISM is not; returns how well both agree with it."""
+        self._refuse_tuned("exported")
         return export(self.network, self.potential, self.settings.levels, Path(path), force)
+
+    def _refuse_tuned(self, what: str) -> None:
+        """Refuse what takes the whole box of parameters."""
+        if self.tuned_at is not None:
+            raise InputError(f"a solution that was tuned for one μ is not {what} over all; take the one it came from")
 
     def _asked(self, parameters: Mapping[str, float], warn: bool = True) -> Float[np.ndarray, "p"]:
         """μ in double precision."""
@@ -196,7 +202,8 @@ def load_eigensolution(path: str | Path, potential: Potential) -> Eigensolution:
 
 def restored(stored: artifacts.StoredLevels, potential: Potential) -> Eigensolution:
     """The solution of what was stored."""
-    network, told = stored.restore(potential), stored.description
+    network, potential = stored.restore(potential)
+    told = stored.description
     form, architecture = told.network.build()
     optimiser = usual_optimiser(form, architecture)
     sampling = usual_sampling(potential, form, architecture, optimiser)

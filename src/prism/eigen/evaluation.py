@@ -26,6 +26,8 @@ from prism.solution.evaluation import shown_factor
 
 PARAMETERS, FEWEST, WORK = 64, 16, 6e7
 """Most and fewest held-out μ, and the evaluations at nodes that they may take in all."""
+MOST_DEVIATION, MOST_QUADRATURE, MOST_EXCESS = 0.1, 1e-4, 1e-6
+"""Of λ: of its local energy, of quadrature, and by which it may lie below the truth, that raise no doubt."""
 FEW, CHECKED = 8, 2
 """μ that are compared with a reference, and those whose quadrature and deviation are looked at."""
 
@@ -110,8 +112,18 @@ class LevelEvaluation:
             and self.relative_l1 >= self.trivial_error > 1e-9
         ):
             found.append(f"no better than the trivial answer ({self.relative_l1:.2g} against {self.trivial_error:.2g})")
-        if self.relative_l1 is None and self.relative_deviation > 0.1:
+        if self.skill is None and self.trivial_error is None and self.relative_deviation > MOST_DEVIATION:
             found.append(f"the local energy varies by {100 * self.relative_deviation:.2g} % of λ: train longer")
+        if self.quadrature_error > MOST_QUADRATURE:
+            found.append(
+                f"λ changes by {self.quadrature_error:.1g} of itself with fewer nodes, so that it is no bound: the "
+                "functions are too narrow for their intervals, lower half_width"
+            )
+        allowed = self.quadrature_error + (self.reference_uncertainty or 0.0) + MOST_EXCESS
+        if self.lowest_excess is not None and self.lowest_excess < -allowed:
+            found.append(
+                f"λ is {-self.lowest_excess:.1g} of itself below the true level, which cannot be"
+            )
         return tuple(found)
 
 

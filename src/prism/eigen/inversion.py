@@ -31,8 +31,10 @@ MOST_TABULATED = 400
 MOST_PARAMETERS = 3
 """Beyond which so few nodes are left for each that a table says little."""
 STARTS = 16
-TABLE_ERROR = 1e-8
-"""Relative to the level: rounding, and what the table leaves."""
+ROUNDING = 1e-8
+"""Relative to the level."""
+PROBES = 8
+"""Random μ at which a table is compared with what it is of."""
 
 
 def _placed(space: ParameterSpace, places: Float[Array, "n p"]) -> Float[Array, "n p"]:
@@ -50,6 +52,8 @@ class LevelTable:
     def of(tensor: TensorNetwork, potential: Potential, count: int) -> "LevelTable":
         """Of the network's levels over the trained box."""
         size = potential.parameters.size
+        if size > MOST_PARAMETERS:
+            raise InputError(f"levels of {size} parameters are too many to tabulate; give {MOST_PARAMETERS} or fewer")
         per_side = int(np.clip(round(MOST_TABULATED ** (1.0 / size)), 3, 16))
         nodes = (1.0 + np.cos(np.pi * (np.arange(per_side) + 0.5) / per_side)) / 2.0
         grid = np.stack(np.meshgrid(*[nodes] * size, indexing="ij"), axis=-1).reshape(-1, size)
@@ -60,6 +64,13 @@ class LevelTable:
         for axis in range(size):
             values = np.moveaxis(np.tensordot(inverse, values, axes=(1, axis)), 0, axis)
         return LevelTable(values)
+
+    def relative_error(self, tensor: TensorNetwork, potential: Potential) -> float:
+        """The largest at some random μ: levels that cross have kinks, which no polynomial follows."""
+        places = np.random.default_rng(0).uniform(size=(PROBES, potential.parameters.size))
+        mus = doubled(_placed, potential.parameters, places)
+        truth = levels_at(tensor, potential, mus, self.coefficients.shape[-1])
+        return float(np.max(np.abs(self.linearised(places)[0] - truth) / np.abs(truth)))
 
     def linearised(self, s: Float[np.ndarray, "m p"]) -> tuple[np.ndarray, np.ndarray]:
         """λ and ∂λ/∂s."""
@@ -120,11 +131,10 @@ def invert_levels(
         )
     if not 0.0 <= real("model_error", model_error) < np.inf:
         raise InputError(f"model_error is {model_error:g}; give 0 or a positive number")
-    if space.size > MOST_PARAMETERS:
-        raise InputError(f"levels of {space.size} parameters are too many to tabulate; give {MOST_PARAMETERS} or fewer")
     table = LevelTable.of(tensor, potential, levels)
+    errors = np.hypot(model_error, np.hypot(ROUNDING, table.relative_error(tensor, potential)))
     misfit = LevelMisfit(table, numbers, values)
-    deviation = float(np.mean(np.abs(values))) * float(np.hypot(model_error, TABLE_ERROR))
+    deviation = float(np.mean(np.abs(values)) * errors)
     estimate = conclude(search(misfit, space, spread(STARTS, space.size), noise, deviation))
     estimate.check_finite()
     return estimate

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from prism.derivatives.taylor import Activation, Tanh
 from prism.eigen.forms import Form, Product
 from prism.networks.modulation import FILM, NONE, HyperGenerator, Modulation, ModulationSettings, glorot
+from prism.numerics.arguments import check_whole
 from prism.numerics.keys import Purpose, child, items
 from prism.problem.parameters import ParameterSpace
 from prism.problem.potential import Index, Potential
@@ -45,6 +46,10 @@ class FactorArchitecture:
     activation: Activation = field(default_factory=Tanh)
     shared: bool = True
     """Whether all coordinates share one network; else each has its own."""
+
+    def __post_init__(self) -> None:
+        for name in ("width", "depth", "generator_width", "generator_depth"):
+            check_whole(name, getattr(self, name), 1)
 
 
 class FactorNetwork(eqx.Module):

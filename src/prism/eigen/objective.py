@@ -17,6 +17,9 @@ from prism.numerics.keys import Purpose, child, items
 from prism.problem.potential import Potential
 from prism.shapes import Key, Parameter, Scalar
 
+MOST_NODES = 1000
+"""Of a rule, which are found as eigenvalues of a matrix of so many rows."""
+
 
 @dataclass(frozen=True)
 class EnergySampling:
@@ -30,7 +33,7 @@ class EnergySampling:
 
     def __post_init__(self) -> None:
         for name in ("coordinates", "params", "nodes", "block"):
-            check_whole(name, getattr(self, name), 1)
+            check_whole(name, getattr(self, name), 1, MOST_NODES if name == "nodes" else None)
 
     @property
     def argument(self) -> str:

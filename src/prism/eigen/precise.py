@@ -12,9 +12,12 @@ from jaxtyping import Array, Float
 from prism.eigen.levels import derivatives, levels_over
 from prism.eigen.network import TensorNetwork
 from prism.eigen.quadrature import BLOCK, gauss
+from prism.errors import InputError
+from prism.numerics.arguments import shown
 from prism.numerics.keys import Purpose, child, items
 from prism.numerics.precision import in_double_precision
 from prism.problem.potential import Potential
+from prism.problem.user_code import calling
 from prism.references.reference import Reference
 from prism.shapes import Key, Named
 from prism.solution.evaluation import Column
@@ -59,7 +62,12 @@ def _derivatives_at(tensor: TensorNetwork, potential: Potential, mu: Array, coun
 
 def exact_levels(potential: Potential, mus: Float[Column, "n p"], count: int) -> Float[np.ndarray, "n levels"]:
     """The truth at many μ."""
-    return doubled(_exact_at, potential, mus, count=count)
+    found = doubled(_exact_at, potential, mus, count=count)
+    if not np.all(np.isfinite(found)):
+        mu = np.asarray(mus)[np.argmin(np.all(np.isfinite(found), axis=1))]
+        where = ", ".join(f"{name} = {value:.4g}" for name, value in zip(potential.parameters.names, mu, strict=True))
+        raise InputError(f"the exact level of {type(potential).__name__} is not finite at {where}")
+    return found
 
 
 def _exact_at(potential: Potential, mus: Array, count: int) -> Array:
@@ -72,7 +80,14 @@ def level_reference(potential: Potential, mu: Float[np.ndarray, "p"]) -> Referen
     if potential.has_exact:
         value = float(exact_levels(potential, mu[None], 1)[0, 0])
         return Reference(value, ROUNDING * abs(value), "closed form")
-    return potential.reference(Named(dict(zip(potential.parameters.names, map(float, mu), strict=True))))
+    what = f"reference of {type(potential).__name__}"
+    with calling(what):
+        found = potential.reference(Named(dict(zip(potential.parameters.names, map(float, mu), strict=True))))
+    if not isinstance(found, Reference):
+        raise InputError(f"{what} is {shown(found)}; return a prism.Reference(value, uncertainty, method)")
+    if not np.isfinite(found.value):
+        raise InputError(f"{what} is not finite at {', '.join(f'{value:.4g}' for value in mu)}")
+    return found
 
 
 def held_out(potential: Potential, key: Key, count: int) -> Float[Array, "n p"]:

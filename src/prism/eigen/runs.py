@@ -141,7 +141,7 @@ def execute_levels(
     session = train_session(prepared, potential, seconds, budget, record, show, NOTHING, callbacks)
     state = session.state
     outcome = EigenOutcome(
-        solution=Eigensolution(state.model, potential, settings, LevelTraining(session.history)),
+        solution=Eigensolution(state.model, state.objective.potential, settings, LevelTraining(session.history)),
         steps=int(state.step),
         seconds=session.seconds,
         compile_seconds=session.spent.compile_seconds,

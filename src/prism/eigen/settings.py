@@ -18,6 +18,9 @@ from prism.training.memory import SHARE
 from prism.training.optimisers import Adam, Optimiser
 
 USUAL_BOND = 3
+MOST_EXCITED = 3
+"""Functions above the lowest of each coordinate, unless more are given: how often one may be excited."""
+MOST_LEVELS = 100
 MANY = 1000
 """Coordinates of a chain beyond which a step takes one μ alone."""
 ADAM_RATE = 1e-2
@@ -50,7 +53,7 @@ class EigenSettings:
         seed: int = 0,
     ) -> "EigenSettings":
         """What is given, and the usual for the rest: a product where coordinates do not interact, else a train."""
-        check_whole("levels", levels, 1)
+        check_whole("levels", levels, 1, MOST_LEVELS)
         check_kind("seed", seed, int, "a whole number")
         check_kind("form", form, Form | None, "one, such as prism.Train(3)")
         check_kind("architecture", architecture, FactorArchitecture | None, "a prism.FactorArchitecture")
@@ -130,7 +133,7 @@ def usual_form(potential: Potential, levels: int) -> Form:
     """A product where there is one."""
     if not potential.is_separable:
         return Train(USUAL_BOND) if potential.dimension > 1 else Sum(1)
-    return Product(excited=int(levels > 1))
+    return Product(excited=min(levels - 1, MOST_EXCITED))
 
 
 def usual_optimiser(form: Form, architecture: FactorArchitecture) -> Optimiser:

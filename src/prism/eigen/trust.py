@@ -20,6 +20,8 @@ from prism.eigen.quadrature import BLOCK, gauss
 from prism.problem.potential import Potential
 from prism.shapes import Parameter
 
+CONDITION = "Temple's, if no coordinate has a second level below that of the network less its deviation"
+
 
 @dataclass(frozen=True)
 class LevelTrust:
@@ -91,6 +93,10 @@ def _bound(
         if np.all(gaps > 0.0):
             sigma = float(np.sqrt(np.sum(squared[:, 0])))
             below = float(np.sum(squared[:, 0] / gaps))
-            return sigma, level - below, "Temple's, if no coordinate has a level between the two of the network"
+            return (
+                sigma,
+                level - below,
+                CONDITION,
+            )
     sigma = float(doubled(_deviation_at, tensor, potential, mu))
     return sigma, level - sigma, "Weinstein's, if no other level is nearer to λ"

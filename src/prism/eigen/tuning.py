@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
 
 from prism.eigen.network import TensorNetwork
 from prism.eigen.objective import EnergyObjective
@@ -33,15 +35,15 @@ class TunedLevels:
     """A network at one μ, and what it took."""
 
     network: TensorNetwork
-    level_before: float
-    level_after: float
+    levels_before: tuple[float, ...]
+    levels_after: tuple[float, ...]
     steps: int
     seconds: float
 
     @property
     def gained(self) -> bool:
-        """Whether the level is lower, and so nearer to the exact one."""
-        return self.level_after < self.level_before
+        """Whether the sum of the levels is lower, and so nearer to the exact one."""
+        return sum(self.levels_after) < sum(self.levels_before)
 
     @property
     def advice(self) -> str:
@@ -54,17 +56,23 @@ class TunedLevels:
 
 
 def tune_levels(
-    network: TensorNetwork, potential: Potential, settings: EigenSettings, mu: Parameter, seconds: float, seed: int
+    network: TensorNetwork,
+    potential: Potential,
+    settings: EigenSettings,
+    mu: Float[np.ndarray, "p"],
+    seconds: float,
+    seed: int,
 ) -> TunedLevels:
     """Train all weights for one μ within so many seconds, compilation included."""
     if not 0.0 < seconds < math.inf:
         raise InputError(f"{seconds:g} seconds are no budget; give a positive number")
     begun = time.perf_counter()
-    objective, optimiser = at_one(settings.objective(potential), mu), settings.optimiser
+    objective, optimiser = at_one(settings.objective(potential), jnp.asarray(mu, float)), settings.optimiser
     state = TrainingState.create(network, optimiser, objective, stream(seed, Purpose.TUNING))
     # A step takes the memory of its state, which no other may hold.
     state = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True) if eqx.is_array(leaf) else leaf, state)
-    before = float(levels_at(network, potential, mu[None], 1)[0, 0])
+    levels = lambda network: tuple(levels_at(network, potential, mu[None], settings.levels)[0].tolist())
+    before = levels(network)
     program = Program.trace(state, optimiser)
     program.compile()
     compiled, step = time.perf_counter(), 0
@@ -72,9 +80,9 @@ def tune_levels(
         share = (now - compiled) / (begun + seconds - compiled)
         state, _ = program(state, CHUNK, step / share if step else NEVER)
         step = int(state.step)
-    after = float(levels_at(state.model, potential, mu[None], 1)[0, 0])
-    kept, level = (state.model, after) if after < before else (network, before)
-    return TunedLevels(kept, before, level, int(state.step), time.perf_counter() - begun)
+    after = levels(state.model)
+    kept, found = (state.model, after) if sum(after) < sum(before) else (network, before)
+    return TunedLevels(kept, before, found, int(state.step), time.perf_counter() - begun)
 
 
 def at_one(objective: EnergyObjective, mu: Parameter) -> EnergyObjective:

@@ -14,6 +14,9 @@ from prism.references.matrix_product import ground_level
 from prism.references.reference import Reference
 from prism.shapes import Key, Named, Scalar
 
+MOST_COUPLING = 0.9
+"""|μ₂| up to which x² holds the chain in the middle of its intervals."""
+
 
 class AnharmonicChain(Potential):
     """−Δ + Σ (x_i² + μ₁ x_i⁴) − μ₂ Σ x_i x_(i+1), a chain of anharmonic oscillators whose levels no formula tells."""
@@ -26,10 +29,17 @@ class AnharmonicChain(Potential):
     def __check_init__(self):
         if self.dimension < 1:
             raise InputError(f"a chain of {self.dimension} places: give 1 or more")
-        low, _ = self.parameters.bounds().get("mu1", (0.0, 0.0))
-        if not low > 0.0:
+        bounds = self.parameters.bounds()
+        if set(bounds) != {"mu1", "mu2"}:
+            raise InputError(f"the parameters of the anharmonic chain are mu1 and mu2, not {', '.join(bounds)}")
+        if not bounds["mu1"][0] >= 0.0:
             raise InputError(
-                "mu1 of the anharmonic chain is the strength of its quartic walls; give an interval above zero"
+                "mu1 of the anharmonic chain is the strength of its quartic walls; give an interval from 0 on"
+            )
+        if max(map(abs, bounds["mu2"])) > MOST_COUPLING:
+            raise InputError(
+                f"mu2 reaches {max(map(abs, bounds['mu2'])):g}: near 1 and beyond the chain has two wells, for which "
+                f"its intervals are not made; keep |mu2| <= {MOST_COUPLING}"
             )
 
     @classmethod

@@ -146,6 +146,8 @@ def _values(potential: PairPotential, mu: Named, places: np.ndarray, grid: np.nd
         exact, mu = in_double_precision(potential), Named({name: float(value) for name, value in vars(mu).items()})
         indices = jnp.asarray(places)
         widths = jax.vmap(lambda i: jnp.asarray(exact.half_width(i), float))(indices)
+        if not np.all(np.asarray(widths) > 0.0):
+            raise InputError("a half_width is not positive; give a positive finite number for every coordinate")
         y = widths[:, None] * jnp.asarray(grid)[None, :]
 
         def everywhere(function: Function) -> jax.Array:

@@ -52,7 +52,7 @@ WRONG = {
     "complex": ({"single": lambda self, y, i, mu: 1j * y * mu.a}, "must be a real number"),
     "NumPy": ({"single": lambda self, y, i, mu: mu.a * np.sin(y)}, "calls NumPy .*write jnp for np"),
     "a branch": ({"single": lambda self, y, i, mu: mu.a if y > 0 else y}, "branches in Python"),
-    "an unknown name": ({"single": lambda self, y, i, mu: mu.b * y}, "single of Chain raised"),
+    "an unknown name": ({"single": lambda self, y, i, mu: mu.b * y}, "mu.b does not exist; the parameters are a, c"),
     "not finite": ({"single": lambda self, y, i, mu: jnp.log(mu.a - 0.5) + y**2}, "not finite at a = "),
     "an unused one": ({"single": lambda self, y, i, mu: y**2}, "Chain does not depend on a"),
     "pairs of nothing": ({"pairs": 3}, "pairs of Chain is 3; return a tuple"),

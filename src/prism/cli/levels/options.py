@@ -13,7 +13,7 @@ from prism.eigen.fingerprint import fingerprint
 from prism.eigen.forms import Form, Product, Sum, Train
 from prism.eigen.natural import EnergyGradient
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.settings import ADAM_RATE, USUAL_BOND, EigenSettings, usual_form, usual_optimiser
+from prism.eigen.settings import ADAM_RATE, MOST_EXCITED, USUAL_BOND, EigenSettings, usual_form, usual_optimiser
 from prism.errors import InputError
 from prism.families.anharmonic_chain import AnharmonicChain
 from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOscillator
@@ -137,7 +137,7 @@ class LevelOptions:
         if kind is Product:
             if self.rank not in (None, 1):
                 raise InputError(f"--rank {self.rank}: a product has rank 1; take --form sum or --form train")
-            return Product(int(self.levels > 1))
+            return Product(min(self.levels - 1, MOST_EXCITED))
         return kind(self.rank or USUAL_BOND)  # pyright: ignore[reportCallIssue]
 
     def resolved(self, settings: EigenSettings, potential: Potential) -> "LevelOptions":
@@ -171,6 +171,7 @@ def own_potential(own: OwnFamily, dimension: int) -> Potential:
     if isinstance(own.found, Potential):
         if own.found.dimension != dimension:
             raise InputError(f"{own.text} has {own.found.dimension} dimensions; give --dim {own.found.dimension}")
+        check_potential(own.found)
         return own.found
     potential = own.made(dimension, lambda kind: kind(dimension=dimension))
     if not isinstance(potential, Potential):

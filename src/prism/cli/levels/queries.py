@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from prism.cli.configuration import own_family_again
 from prism.cli.levels.options import (
     POTENTIALS,
@@ -59,11 +61,6 @@ def solution_of(stored: StoredLevels, path: Path, options: argparse.Namespace) -
     return restored(stored, own_potential(load_own(family), told.dimension))
 
 
-def replaced(kept: Any, family: str) -> Any:
-    """The options with the family as it is named now."""
-    return type(kept)(**{**asdict(kept), "family": family})
-
-
 def predict_levels(options: argparse.Namespace, output: OutputFile | None) -> int:
     """Levels and their derivatives at one μ, and log |Ψ| at points where there are some."""
     solution, mu = _asked(options)
@@ -73,7 +70,7 @@ def predict_levels(options: argparse.Namespace, output: OutputFile | None) -> in
     report: dict[str, Any] = {
         "mu": mu,
         "outside": outside,
-        "levels": solution(**mu).tolist(),
+        "levels": refuse_non_finite_levels(solution(**mu), mu),
         "derivatives": {name: one.tolist() for name, one in solution.derivative(**mu).items()},
         "out": None if output is None else options.out,
     }
@@ -85,6 +82,14 @@ def predict_levels(options: argparse.Namespace, output: OutputFile | None) -> in
         raise InputError("--out is for values at points; give --points FILE too")
     answer(report, lines, options.json)
     return 0
+
+
+def refuse_non_finite_levels(levels: np.ndarray, mu: dict[str, float]) -> list[float]:
+    """The levels, if they are numbers."""
+    if not np.all(np.isfinite(levels)):
+        where = ", ".join(f"{name} = {value:g}" for name, value in mu.items())
+        raise InputError(f"the levels are not finite at {where}; ask nearer to what was trained")
+    return levels.tolist()
 
 
 def _waves(
@@ -111,6 +116,7 @@ def _waves(
 def trust_levels(options: argparse.Namespace) -> int:
     solution, mu = _asked(options)
     found = solution.trust(**mu)
+    refuse_non_finite_levels(np.asarray([found.level]), mu)
     answer(asdict(found), found.describe(), options.json)
     return 0
 
@@ -126,6 +132,7 @@ def tune_levels(options: argparse.Namespace, directory: ResultDirectory) -> int:
     mu = parse_values(options.mu, solution.potential.parameters)
     say(f"tuning at {', '.join(f'{name} = {value:g}' for name, value in mu.items())}")
     tuned = solution.tuned(double_parameter(solution.potential.parameters, mu), seconds)
+    refuse_non_finite_levels(np.asarray(tuned.levels_after), mu)
     report = {
         "mu": mu,
         "outside": solution.outside(**mu),
@@ -138,7 +145,10 @@ def tune_levels(options: argparse.Namespace, directory: ResultDirectory) -> int:
     directory.write("tuning.json", (json_text(report, indent=1) + "\n").encode())
     lines = [
         f"{tuned.steps} steps in {tuned.seconds:.1f} s",
-        f"λ {tuned.level_before:.12g} -> {tuned.level_after:.12g}   lower is nearer to the exact level",
+        *(
+            f"level {number}   {before:.12g} -> {after:.12g}   lower is nearer to the exact one"
+            for number, (before, after) in enumerate(zip(tuned.levels_before, tuned.levels_after, strict=True))
+        ),
         f"the solution at this μ is in {directory.path}; prism predict reads it",
     ]
     answer(report, lines, options.json)
@@ -183,7 +193,7 @@ def read_levels(file: Path) -> dict[int, list[float]]:
         raise InputError(how)
     found: dict[int, list[float]] = {}
     for level, value in table.rows:
-        if not math.isfinite(value) or level != int(level) or level < 0:
+        if not (math.isfinite(value) and math.isfinite(level)) or level != int(level) or level < 0:
             raise InputError(f"{how}; {level:g},{value:g} is none")
         found.setdefault(int(level), []).append(float(value))
     return found
