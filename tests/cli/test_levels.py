@@ -134,6 +134,12 @@ def test_references_are_told_without_a_network():
     assert chain["uncertainty"] < 1e-6
 
 
+def test_a_reference_that_is_no_number_is_refused():
+    """Where the softest mode has no ground state."""
+    ran = prism("reference", "cqho", "--dim", 3, "--mu", "mu1=1", "mu2=1.5")
+    check_refusal(ran, "the exact level of CoupledOscillator is not finite at mu1 = 1, mu2 = 1.5")
+
+
 WRONG = {
     "a box beyond": (("--bounds", "mu2=0.8:1.2"), ("unbounded below", "keep mu2 <= 0.9 mu1")),
     "a lift": (("--lift", "dense:4"), ("--lift is of families of PDEs",)),
@@ -144,6 +150,7 @@ WRONG = {
     "too many levels": (("--levels", 101), ("levels is 101; give a whole number from 1 to 100",)),
     "natural steps of a chain": (("--coordinates", "plain", "--optimiser", "spring"), ("trained by Adam",)),
     "damping of Adam": (("--optimiser", "adam", "--damping", 1), ("--damping belongs to",)),
+    "too many nodes": (("--nodes", 5000), ("nodes is 5000; give a whole number from 1 to 1000",)),
     "nothing": (("--points", 0), ("--points 0 is out of range",)),
 }
 
@@ -163,6 +170,8 @@ def test_options_of_potentials_are_refused_for_families(tmp_path):
 BROKEN = {
     "no header": ("0,19.6\n", "header level,value"),
     "a level that is none": ("level,value\n0.5,19.6\n", "0.5,19.6 is none"),
+    "a level that is no number": ("level,value\nnan,19.6\n", "nan,19.6 is none"),
+    "an infinite level": ("level,value\ninf,19.6\n", "inf,19.6 is none"),
     "a level beyond": ("level,value\n7,19.6\n", "level 7 was measured and the solution has 2"),
     "words": ("level,value\na,b\n", "header level,value"),
 }

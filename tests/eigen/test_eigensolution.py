@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from eigen.cases import FOUR, FOUR_MU, PLAIN, Wells, errors_of, random_network, weights_of
 from helpers import KEY
+from jaxtyping import Array
 
 from prism.eigen import export_numpy, tuning
 from prism.eigen.eigensolution import Eigensolution, load_eigensolution
@@ -22,12 +23,13 @@ from prism.eigen.evaluation import FEW, evaluate_levels
 from prism.eigen.export import FORWARD, LEVELS, README, TABLE, TOLERANCE, WAVE
 from prism.eigen.forms import Product, Train
 from prism.eigen.network import FactorArchitecture
-from prism.eigen.precise import levels_at
+from prism.eigen.precise import level_reference, levels_at
 from prism.eigen.settings import EigenSettings
 from prism.errors import BeyondTraining, CorruptedFile, InputError, NotImproved, UnusableOutput
 from prism.families.anharmonic_chain import AnharmonicChain
 from prism.families.coupled_oscillator import CoupledOscillator
 from prism.problem.parameters import LogUniform, Uniform
+from prism.problem.potential import Potential
 
 SMALL = FactorArchitecture(3, 2, 3, 1)
 GRID = np.array([(0.8, 0.2), (0.85, 0.7), (1.0, 0.46), (1.2, 0.72), (0.93, 0.41)])
@@ -195,6 +197,24 @@ def test_a_network_that_has_learned_nothing_is_doubted():
     assert found.skill > 1.0
     assert any("no better than the best number that ignores the parameters" in doubt for doubt in found.doubts)
     assert any("no better than the trivial answer" in doubt for doubt in found.doubts)
+
+
+def test_functions_too_narrow_for_their_nodes_are_doubted():
+    found = dataclasses.replace(untrained(FOUR, size=0.1).evaluate(), quadrature_error=1e-3, lowest_excess=-0.1)
+    assert any("lower half_width" in doubt for doubt in found.doubts)
+    assert any("below the true level" in doubt for doubt in found.doubts)
+
+
+class Guessed(Wells):
+    """Whose reference is only a number."""
+
+    def reference(self, mu):
+        return 1.0
+
+
+def test_a_reference_of_another_kind_is_named():
+    with pytest.raises(InputError, match=r"reference of Guessed is 1\.0; return a prism\.Reference"):
+        level_reference(Guessed(2), np.asarray([0.7]))
 
 
 def test_what_is_not_known_is_not_told():
@@ -428,6 +448,36 @@ def test_every_form_is_stored_as_it_is(potential, form, shared, tmp_path):
     assert loaded.settings.form == form
     assert loaded.settings.architecture == settings.architecture
     assert eqx.tree_equal(loaded.network, solution.network)
+
+
+class Scaled(Potential):
+    """With a number of its own, which no trace shows."""
+
+    dimension: int = eqx.field(static=True)
+    stiffness: Array
+    parameters = Uniform(a=(0.5, 1.0))
+
+    def single(self, y, i, mu):
+        return self.stiffness * y * y + mu.a * y**4
+
+    def half_width(self, i):
+        return 3.0
+
+
+def test_the_arrays_of_a_potential_are_those_that_were_solved_with(tmp_path):
+    one, other = (Scaled(2, jnp.asarray(value)) for value in (1.0, 2.0))
+    solution = Eigensolution(random_network(one, Product()), one, EigenSettings.choose(one, None, SMALL))
+    solution.save(tmp_path / "model")
+    loaded = load_eigensolution(tmp_path / "model", other)
+    assert np.array_equal(loaded(a=0.7), solution(a=0.7))
+
+
+def test_a_tuned_solution_is_asked_at_its_own_mu_alone(solution, tmp_path):
+    tuned = dataclasses.replace(solution, tuned_at=(1.4, 0.5))
+    with pytest.raises(InputError, match="is not inverted over all"):
+        tuned.invert({0: 3.5}, noise=0.1)
+    with pytest.raises(InputError, match="is not exported over all"):
+        tuned.export(tmp_path / "out")
 
 
 def test_a_tuned_solution_stays_tuned(solution, tmp_path):

@@ -64,11 +64,7 @@ REFUSED = {
     "a product of what interacts": (PLAIN, {"form": Product()}, "which a product cannot carry; take a train"),
     "levels of what interacts": (PLAIN, {"levels": 2}, "2 levels: those above the lowest are of a product"),
     "levels without functions": (MODES, {"form": Product(), "levels": 2}, "2 levels: those above the lowest"),
-    "more levels than coordinates": (
-        MODES,
-        {"levels": 9},
-        "9 levels of 3 coordinates.*give 8 or fewer",
-    ),
+    "more levels than functions": (MODES, {"form": Product(1), "levels": 9}, "9 levels of 3 coordinates.*8 or fewer"),
     "no levels": (MODES, {"levels": 0}, "levels"),
     "a natural step of what interacts": (PLAIN, {"optimiser": EnergyGradient()}, "a sum or a train is trained by Adam"),
     "a natural step of a sum": (MODES, {"form": Sum(2), "optimiser": EnergyGradient()}, "is trained by Adam"),

@@ -183,3 +183,18 @@ def test_a_chain_without_quartic_walls_is_refused():
         AnharmonicChain.create(3, parameters=Uniform(mu1=(0.0, 0.5), mu2=(0.2, 0.6)))
     with pytest.raises(InputError, match="a chain of 0 places"):
         AnharmonicChain.create(0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"mu1": (0.1, 0.5), "mu2": (0.2, 5.0)}, "two wells"),
+        ({"mu1": (0.1, 0.5), "mu2": (-2.0, 0.2)}, "two wells"),
+        ({"mu1": (-0.1, 0.5), "mu2": (0.2, 0.6)}, "above zero"),
+        ({"a": (0.1, 0.5)}, "mu1 and mu2, not a"),
+    ],
+)
+def test_an_anharmonic_chain_beyond_its_intervals_is_refused(bounds, words):
+    with pytest.raises(InputError, match=words) as error:
+        AnharmonicChain.create(4, parameters=Uniform(**bounds))
+    assert "\n" not in str(error.value)

@@ -121,9 +121,7 @@ class LevelEvaluation:
             )
         allowed = self.quadrature_error + (self.reference_uncertainty or 0.0) + MOST_EXCESS
         if self.lowest_excess is not None and self.lowest_excess < -allowed:
-            found.append(
-                f"λ is {-self.lowest_excess:.1g} of itself below the true level, which cannot be"
-            )
+            found.append(f"λ is {-self.lowest_excess:.1g} of itself below the true level, which cannot be")
         return tuple(found)
 
 

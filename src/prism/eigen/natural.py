@@ -24,8 +24,6 @@ from prism.shapes import Scalar
 from prism.training.optimisers import Optimiser, StepInfo
 
 MOST_DAMPING = 1e3
-ROUNDING = 2.0
-"""Units of rounding by which an energy may rise and count as equal."""
 WHOLE_STEPS = 2.0
 """Times the decay: for the first half of a run steps are taken whole."""
 
@@ -78,10 +76,9 @@ class EnergyGradient(Optimiser[GradientState]):
         steps = steps * jnp.minimum(1.0, longest / jnp.linalg.norm(steps, axis=1))[:, None]
         before = objective.judged(model, batch)
         after = objective.judged(objective.put(model, batch, weights - rate * steps), batch)
-        scale = jnp.maximum(jnp.abs(before), objective.sampling.pairs)
-        rounding = ROUNDING * jnp.finfo(before.dtype).eps * scale
-        better = after < before + rounding
-        trusted = before - after + rounding > _predicted_decrease(system, steps, rate) / 2.0
+        # Not even within rounding may it rise: near the end steps would wander about.
+        better = after < before
+        trusted = before - after > _predicted_decrease(system, steps, rate) / 2.0
         least = 100.0 * jnp.finfo(damping.dtype).eps
         next_damping = jnp.where(better, jnp.where(trusted, 0.5, 1.0), 4.0) * damping
         next_damping = jnp.clip(next_damping, least, MOST_DAMPING)

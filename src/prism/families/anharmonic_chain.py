@@ -32,9 +32,9 @@ class AnharmonicChain(Potential):
         bounds = self.parameters.bounds()
         if set(bounds) != {"mu1", "mu2"}:
             raise InputError(f"the parameters of the anharmonic chain are mu1 and mu2, not {', '.join(bounds)}")
-        if not bounds["mu1"][0] >= 0.0:
+        if not bounds["mu1"][0] > 0.0:
             raise InputError(
-                "mu1 of the anharmonic chain is the strength of its quartic walls; give an interval from 0 on"
+                "mu1 of the anharmonic chain is the strength of its quartic walls; give an interval above zero"
             )
         if max(map(abs, bounds["mu2"])) > MOST_COUPLING:
             raise InputError(

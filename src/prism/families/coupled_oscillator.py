@@ -22,6 +22,8 @@ from prism.shapes import Key, Named, Scalar
 
 MOST_COUPLING = 0.9
 """μ₂/μ₁ up to which the softest mode is stiff enough to be told from a free one."""
+ROUNDING = 1e-12
+"""Of a bound that is asked for exactly."""
 DECAY = 24.0
 """ωL² at the end of an interval: Ψ² has fallen to e^−24 there, and λ rises by less than 1e-9 of itself."""
 PLAIN_HALF_WIDTH = 5.0
@@ -45,7 +47,7 @@ class _CoupledOscillator(Potential):
         (low, _), (least, most) = bounds["mu1"], bounds["mu2"]
         if least < 0.0:
             raise InputError(f"mu2 in [{least:g}, {most:g}]: give an interval from 0 on, the sign changes no level")
-        if most > MOST_COUPLING * low:
+        if most > MOST_COUPLING * low * (1.0 + ROUNDING):
             raise InputError(
                 f"mu2 reaches {most:g} where mu1 is {low:g}: for mu2 > mu1 the potential is unbounded below and has no "
                 f"ground state, and near it the softest mode is all but free; keep mu2 <= {MOST_COUPLING} mu1, here up "
