@@ -25,9 +25,10 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/prism demo
 
-# By file: tests of one file share runs, and xdist 3.8 ignores xdist_group under this pytest.
+# By file: tests of one file share runs, and xdist 3.8 ignores xdist_group under this pytest. In the order of
+# tests/conftest.py, which begins with the longest file: else it comes last, with one core idle beside it.
 test: lint docs
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: $(INSTALLED)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m slow

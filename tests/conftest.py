@@ -26,3 +26,11 @@ hypothesis.settings.load_profile("strict")
 
 # In the background of a shell this process ignores Ctrl-C, and so would those that it starts to interrupt them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LONGEST = "test_documents.py"
+"""Whose few tests train networks."""
+
+
+def pytest_collection_modifyitems(items):
+    """The longest file first."""
+    items.sort(key=lambda item: item.path.name != LONGEST)

@@ -94,6 +94,7 @@ def test_an_export_needs_numpy_alone(run, tmp_path):
     assert told[1] == "False"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on(run, tmp_path):
     first, _ = run
     whole = tmp_path / "whole"

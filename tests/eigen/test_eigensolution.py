@@ -158,6 +158,7 @@ def test_the_exact_level_lies_between_its_bounds(solution, mu1, mu2):
     )
 
 
+@pytest.mark.slow
 def test_one_level_alone_has_weinsteins_bound():
     """Some eigenvalue within σ: of a chain it is the lowest, if the network is near enough."""
     told = untrained(PLAIN, Train(2), size=0.05).trust(**FOUR_MU)

@@ -36,7 +36,7 @@ CASES: dict[str, tuple[EnergyObjective, Form, bool]] = {
 }
 FEW = ("product", "product of networks of their own", "train")
 PRODUCTS = {name: case for name, case in CASES.items() if isinstance(case[0], SeparableEnergy)}
-every_product = pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(PRODUCTS, *FEW[:2]))
+every_product = pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(PRODUCTS, "product"))
 every_case = pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(CASES, *FEW))
 
 
@@ -122,7 +122,7 @@ def test_the_metric_of_a_product_is_that_of_the_rows_of_residuals():
     close(found, expected)
 
 
-@pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(CASES, "product", "train"))
+@pytest.mark.parametrize(("objective", "form", "shared"), mostly_slow(CASES, "product"))
 def test_losses_and_gradients_are_the_same_in_blocks_of_any_size(objective, form, shared):
     """To rounding, as in test_levels."""
     tensor = network_of(objective, form, shared)
