@@ -254,6 +254,7 @@ class Ticking:
         return self.now
 
 
+@pytest.mark.slow
 def test_tuning_outside_the_box_lowers_the_level_there(solution, monkeypatch):
     """And stays above the exact one; the solution that it came from is as it was."""
     monkeypatch.setattr(tuning, "time", Ticking())
@@ -391,6 +392,7 @@ def test_an_exported_table_refuses_what_it_does_not_hold(exported):
         export_numpy.Levels(b"nonsense")
 
 
+@pytest.mark.slow
 def test_a_table_over_the_logarithm_of_a_parameter(tmp_path):
     """With derivatives by the parameter itself, not by its logarithm."""
 

@@ -135,6 +135,7 @@ def test_a_long_chain_grows_by_the_same_at_each_place():
     assert levels[2] - levels[1] == pytest.approx(levels[1] - levels[0], abs=1e-8)
 
 
+@pytest.mark.slow
 def test_the_uncertainty_covers_what_larger_settings_change():
     sizes = [Size(64, 6, 6, 1e-6), Size(80, 8, 10, 1e-9), Size(96, 12, 20, 1e-12), Size(128, 16, 40, 1e-14)]
     potential = Mixed(5, (1, 2))
