@@ -26,7 +26,7 @@ from prism.eigen.levels import levels, log_wave
 from prism.eigen.network import TensorNetwork
 from prism.eigen.precise import NODES, held_out, levels_at
 from prism.eigen.quadrature import BLOCK, gauss
-from prism.errors import PrismError, UnusableOutput
+from prism.errors import PrismError
 from prism.files import outputs, storage
 from prism.files.encoding import json_text
 from prism.files.reading import read_bytes
@@ -85,14 +85,7 @@ def export(
 
 def check_place(path: Path, force: bool) -> None:
     """Refuse a path in use; when forced, an earlier export may be replaced, and nothing else."""
-    outputs.check_directory(path)
-    entries = {entry.name for entry in path.iterdir()} - {storage.LOCK} if path.is_dir() else set()
-    exported = FILES & storage.stored_names(path, FILES) if entries else set()
-    compiled = {"__pycache__"} if FORWARD in exported else set()  # left by an import of the earlier levels.py
-    if foreign := sorted(entries - exported - compiled):
-        raise UnusableOutput(f"{path} holds {foreign[0]}, which is no part of an export")
-    if entries and not force:
-        raise UnusableOutput(f"{path} is in use", replaceable=True)
+    outputs.check_export(path, force, FILES, FORWARD)
 
 
 def _levels(network: TensorNetwork, potential: Potential, mu: Parameter, count: int) -> Float[Array, "levels"]:

@@ -11,7 +11,7 @@ from prism.errors import UnusableOutput
 from prism.files.locks import locked
 from prism.files.marks import Layout
 from prism.files.reading import KINDS
-from prism.files.storage import temporary_sibling, write_file
+from prism.files.storage import LOCK, stored_names, temporary_sibling, write_file
 from prism.files.unfinished import undivided, unfinished
 
 
@@ -99,6 +99,19 @@ def check_directory(path: Path, asked: Path | None = None) -> None:
     if not nearest.is_dir():
         what = "a link to nothing" if not nearest.exists() else "a file" if nearest.is_file() else "not a directory"
         raise UnusableOutput(f"cannot write to {asked}: {'it' if nearest == asked else nearest} is {what}")
+
+
+def check_export(path: Path, force: bool, files: set[str], module: str) -> None:
+    """Refuse a path in use; when forced, an earlier export of these files may be replaced, and nothing else. `module`
+    is the one of them that Python imports."""
+    check_directory(path)
+    entries = {entry.name for entry in path.iterdir()} - {LOCK} if path.is_dir() else set()
+    exported = files & stored_names(path, files) if entries else set()
+    compiled = {"__pycache__"} if module in exported else set()  # left by an import of the earlier export
+    if foreign := sorted(entries - exported - compiled):
+        raise UnusableOutput(f"{path} holds {foreign[0]}, which is no part of an export")
+    if entries and not force:
+        raise UnusableOutput(f"{path} is in use", replaceable=True)
 
 
 def _make(directory: Path, stack: contextlib.ExitStack) -> None:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from prism.errors import PrismError, PrismWarning, UnusableOutput
+from prism.errors import PrismError, PrismWarning
 from prism.files import outputs, storage
 from prism.files.encoding import json_text
 from prism.files.reading import read_bytes
@@ -86,14 +86,7 @@ def export(model: Model, family: Family, limits: Limits, path: Path, force: bool
 
 def check_place(path: Path, force: bool) -> None:
     """Refuse a path in use; when forced, an earlier export may be replaced, and nothing else."""
-    outputs.check_directory(path)
-    entries = {entry.name for entry in path.iterdir()} - {storage.LOCK} if path.is_dir() else set()
-    exported = FILES & storage.stored_names(path, FILES) if entries else set()
-    compiled = {"__pycache__"} if FORWARD in exported else set()  # left by an import of the earlier solution.py
-    if foreign := sorted(entries - exported - compiled):
-        raise UnusableOutput(f"{path} holds {foreign[0]}, which is no part of an export")
-    if entries and not force:
-        raise UnusableOutput(f"{path} is in use", replaceable=True)
+    outputs.check_export(path, force, FILES, FORWARD)
 
 
 def stablehlo(model: Model, family: Family, limits: Limits) -> bytes:
