@@ -135,6 +135,7 @@ from .solution.solution import (
     load as load,
 )
 from .solution.trust import Trust as Trust
+from .solution.explorer.page import Page as Page
 from .networks.tunable import (
     Diagonals as Diagonals,
     LastLayer as LastLayer,

@@ -6,10 +6,11 @@ import pytest
 from cli.runs import check_refusal, prism
 
 import prism as public
-from prism.cli.explanation import NO_EQUATION, explain, told
+from prism.cli.explanation import explain, told
 from prism.cli.names import FAMILIES, own_dimension
 from prism.cli.parser import build_parser
 from prism.problem.boxes import Box, Faces
+from prism.problem.docstrings import NO_EQUATION
 
 IN_BALL = ("poisson", "allen-cahn", "sine-gordon", "sine-gordon-beta", "biharmonic")
 every_family = pytest.mark.parametrize("name", FAMILIES)

@@ -16,20 +16,21 @@ def add_run(command: _ActionsContainer) -> None:
     )
 
 
-def add_mu(command: _ActionsContainer) -> None:
+def add_mu(command: _ActionsContainer, required: bool = True) -> None:
     command.add_argument(
         "--mu",
         nargs="+",
         metavar="NAME=VALUE",
-        required=True,
+        required=required,
+        default=None,
         help="The value of every parameter of the family, each once, such as mu1=0.7 mu2=1.2.",
     )
 
 
-def add_query(command: _ActionsContainer) -> None:
+def add_query(command: _ActionsContainer, required: bool = True) -> None:
     """A finished run and a μ to ask at."""
     add_run(command)
-    add_mu(command)
+    add_mu(command, required)
 
 
 def add_output(

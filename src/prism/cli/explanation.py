@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from prism.cli.names import SPACES
 from prism.families import solitons, two_body
+from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
-
-NO_EQUATION = "not told: give the class a docstring that opens with its equation"
 
 
 def explain(name: str, family: Family, dimension: int | None) -> dict[str, object]:
@@ -36,15 +35,6 @@ def explain(name: str, family: Family, dimension: int | None) -> dict[str, objec
         "solve_command": f"prism solve {chosen} --minutes 1",
         "reference_command": f"prism reference {chosen} {query(family)}" if known else None,
     }
-
-
-def docstring(kind: type) -> tuple[str, str | None]:
-    """The first paragraph of a class's docstring, which is the equation with its conditions, and the others."""
-    text = inspect.cleandoc(kind.__doc__ or "")
-    if not text or text.startswith(f"{kind.__name__}("):  # the signature, which a dataclass writes where there is none
-        return NO_EQUATION, None
-    first, *others = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    return first, "\n".join(others) or None
 
 
 def method_docstring(family: Family, name: str) -> str | None:

@@ -62,7 +62,7 @@ def observations_in(path: Path, domain: Domain) -> Observations:
 def save_results(directory: ResultDirectory, report: dict[str, object], estimates: Sequence[Estimate]) -> None:
     """result.json, and one picture per data set in plots/."""
     from prism.reporting.likelihoods import likelihoods
-    from prism.reporting.plots import png
+    from prism.solution.canvas import png
 
     pictures = [png(likelihoods(estimate)) for estimate in estimates]
     directory.begin()

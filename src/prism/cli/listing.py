@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from prism.cli.bench import STUDIES, durations
-from prism.cli.explanation import docstring, explain, told
+from prism.cli.explanation import explain, told
 from prism.cli.levels.explanation import explain_potential, named_potential, told_of_potential
 from prism.cli.levels.options import POTENTIALS, is_potential
 from prism.cli.lifts import LIFTS
@@ -15,6 +15,7 @@ from prism.derivatives.taylor import ACTIVATIONS
 from prism.families.two_body import PAIRS
 from prism.networks.modulation import MODULATIONS
 from prism.numerics.keys import Purpose, stream
+from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 
 DIMENSION = 100

@@ -58,6 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_output(demo, "DIR", where, force=None)
     _add_predict(commands)
     _add_trust_and_tune(commands)
+    _add_explore(commands)
     _add_export(commands)
     _add_invert(commands)
     _add_bench(commands)
@@ -188,7 +189,7 @@ def _add_reference(commands) -> None:
 
 def _add_predict(commands) -> None:
     predict = _command(commands, "predict", texts.PREDICT, "predict", places.for_predict)
-    add_query(predict)
+    add_query(predict, required=False)
     predict.add_argument(
         "--points",
         metavar="FILE",
@@ -196,6 +197,15 @@ def _add_predict(commands) -> None:
         help="Required, except for the levels of a potential: the points, one per row (time last, where the family "
         "has it): .npy, .npz with points, or .csv with or "
         "without a header x1,x2,...,t; .gz, .bz2 and .xz of these too. A table that predict wrote is read too.",
+    )
+    predict.add_argument(
+        "--grid",
+        nargs="+",
+        metavar="NAME=VALUES",
+        default=None,
+        help="Instead of --points: u on a grid of coordinates, x1=-1:1:101 for 101 values from -1 to 1, t=0.3 for one, "
+        "mu1=0.7,1.2 for some. Other coordinates are at the centre; parameters are named here or by --mu. Needs "
+        "prism-pde[explore]; --out is then a netCDF file, .nc.",
     )
     predict.add_argument(
         "--values-only", action="store_true", default=False, help="Leave the points out of what is written to --out."
@@ -233,6 +243,31 @@ def _add_trust_and_tune(commands) -> None:
     )
     where = "The directory for the adapted solution."
     add_output(tune, "DIR", where, force="Replace an earlier one in --out.", required=True)
+
+
+def _add_explore(commands) -> None:
+    explore = _command(commands, "explore", texts.EXPLORE, "explore", places.for_explore)
+    add_run(explore)
+    explore.add_argument(
+        "--coordinates",
+        nargs="+",
+        metavar="NAME",
+        default=None,
+        help="The coordinates that can be chosen in the page, at most eight, such as x1 x2 x17 (default: the first "
+        "two, one in the middle, the last). Time can be chosen wherever there is time.",
+    )
+    explore.add_argument(
+        "--serve",
+        action="store_true",
+        default=False,
+        help="Show the page at an address of this machine (127.0.0.1, no other) until Ctrl-C: other coordinates can "
+        "then be added in it. Nothing is written unless --out is given.",
+    )
+    explore.add_argument(
+        "--port", type=whole_number, metavar="N", default=0, help="With --serve: the port (default: a free one)."
+    )
+    where = "The file to write (default: RUN.html, beside the directory of the run)."
+    add_output(explore, "FILE", where, force="Replace an earlier file at --out.")
 
 
 def _add_export(commands) -> None:

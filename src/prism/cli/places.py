@@ -63,6 +63,17 @@ def for_predict(options: argparse.Namespace) -> Iterator[OutputFile | None]:
 
 
 @contextlib.contextmanager
+def for_explore(options: argparse.Namespace) -> Iterator[OutputFile | None]:
+    """--out FILE, or RUN.html beside the run; None for a page that is served alone."""
+    run = Path(options.run_directory)
+    if options.serve and options.out is None:
+        yield None
+        return
+    beside = Path(f"{run.absolute()}.html")
+    yield OutputFile.tried(Path(options.out or beside), RUN.own_files(run), options.force)
+
+
+@contextlib.contextmanager
 def for_tune(options: argparse.Namespace) -> Iterator[ResultDirectory]:
     out, run = Path(options.out), Path(options.run_directory)
     for read in (run, run.parent):  # the directory of a run, or of its model

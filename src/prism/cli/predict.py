@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from prism.cli.grids import predict_grid
 from prism.cli.levels.queries import predict_levels
 from prism.cli.loading import holds_levels, load_run, parse_mu
 from prism.cli.speech import answer
@@ -16,11 +17,15 @@ from prism.files.outputs import OutputFile
 
 
 def run(options: argparse.Namespace, output: OutputFile | None) -> int:
+    if options.grid is not None:
+        return predict_grid(options, output)
+    if options.mu is None:
+        raise InputError("no μ given; give --mu, such as --mu mu1=0.7 mu2=1.2")
     if holds_levels(options):
         return predict_levels(options, output)
     solution = load_run(Path(options.run_directory), getattr(options, "family", None))
     if options.points is None:
-        raise InputError("no points given; give --points FILE")
+        raise InputError("no points given; give --points FILE, or --grid")
     solution = solution.inside_only() if options.refuse_outside else solution
     mu = parse_mu(options.mu, solution)
     columns = Columns.of(solution.family.domain)

@@ -68,6 +68,8 @@ value of every parameter. Nothing is trained.""",
   prism predict runs/first --mu mu1=0.7 mu2=1.2 --points points.csv --out values.csv
   reads one point per row (.csv, .npy or .npz) and writes a table of the points, u and
   whether it was asked beyond what was trained: x1,x2,...,t,u,outside.
+  prism predict runs/first --grid x1=-0.5:0.5:51 mu1=0.5,1,1.5 mu2=1 --out slice.nc
+  writes u, and the exact solution where there is one, on a grid as netCDF.
 """,
 )
 TRUST = Text(
@@ -92,6 +94,20 @@ The run itself is not changed.""",
     """example:
   prism tune runs/first --mu mu1=2.0 mu2=1.2 --out runs/first-at-2-1.2
   leaves a solution for this μ that prism predict reads.
+""",
+)
+EXPLORE = Text(
+    "write a run as one HTML page with sliders, which needs no server",
+    """\
+Writes one HTML file with the run's network in it: fields and curves over any two
+of some coordinates and time, which follow the sliders of μ at once, beside the exact
+solution where there is one, with how far to trust them. It opens from the disk, fetches
+nothing, and does not grow with the dimension. The first time it calibrates the trust.""",
+    """example:
+  prism explore runs/first --out first.html
+  writes first.html; open it in a browser.
+  prism explore runs/first --serve
+  shows the same at an address of this machine, where other coordinates can be added.
 """,
 )
 EXPORT = Text(

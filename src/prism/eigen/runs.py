@@ -18,9 +18,9 @@ from prism.numerics.compilation import RUNS_ONCE, keep_programs
 from prism.numerics.keys import Purpose, child, stream
 from prism.numerics.memory import peak_rss_megabytes
 from prism.problem.potential import Potential
-from prism.reporting.plots import png
 from prism.reporting.records import RunDirectory
 from prism.shapes import Key
+from prism.solution.canvas import png
 from prism.solution.quick_evaluation import QuickError
 from prism.solving.callbacks import Callback
 from prism.solving.following import NOTHING

@@ -1,11 +1,9 @@
 """The pictures that a run leaves in its directory."""
 
-import io
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from prism.files.storage import write_file
+from prism.solution.canvas import png
 from prism.solution.pictures import convergence, error_over_parameters
 from prism.solution.slices import slice_figure, usual_slices
 from prism.solution.solution import Solution
@@ -25,10 +23,3 @@ def save_plots(solution: Solution, directory: Path) -> list[Path]:
         write_file(path, png(figure))
         paths.append(path)
     return paths
-
-
-def png(figure: Figure) -> bytes:
-    """The content of its file."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    return buffer.getvalue()

@@ -1,6 +1,7 @@
 """Empty figures; matplotlib is imported when the first is drawn, for most programs draw none."""
 
 import importlib
+import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,3 +14,10 @@ def canvas(rows: int, columns: int, size: tuple[float, float]) -> tuple["Figure"
     """A figure and its panels."""
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns)
+
+
+def png(figure: "Figure", dots_per_inch: int = 130) -> bytes:
+    """The content of its file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dots_per_inch)
+    return buffer.getvalue()

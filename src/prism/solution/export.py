@@ -109,8 +109,19 @@ def stablehlo(model: Model, family: Family, limits: Limits) -> bytes:
 
 def numpy_obstacle(model: Model, family: Family) -> str | None:
     """What of the solution `export_numpy` cannot say: code of the user's own, which only JAX runs."""
+    if obstacle := network_obstacle(model):
+        return obstacle
+    constraint = family.constraint()
+    if type(constraint) not in (Free, VanishingOnSphere):
+        return f"the constraint {type(constraint).__name__} is code that only JAX can run"
+    if family.has_background:
+        return f"the background of {type(family).__name__} is code that only JAX can run"
+    return None
+
+
+def network_obstacle(model: Model) -> str | None:
+    """What of the network is code of the user's own."""
     parts = (
-        ("constraint", family.constraint(), (Free, VanishingOnSphere)),
         ("parameter space", model.parameters, (Uniform, LogUniform)),
         ("activation", model.manifold.activation, tuple(ACTIVATIONS.values())),
         ("network", model, (Model,)),
@@ -124,8 +135,6 @@ def numpy_obstacle(model: Model, family: Family) -> str | None:
     for group in model.lift.groups:
         if group.recipe.kind not in export_numpy.GROUP_ARRAYS:
             return f"the lift's part {type(group).__name__} is code that only JAX can run"
-    if family.has_background:
-        return f"the background of {type(family).__name__} is code that only JAX can run"
     return None
 
 
@@ -142,14 +151,8 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
         "parameters": model.parameters.bounds(),
         "trained": np.transpose(limits.parameter_box()).tolist(),
         "region": limits.region.as_json(),
-        "logarithmic": model.parameters.logarithmic,
-        "activation": type(model.manifold.activation).__name__,
-        "layers": model.depth,
-        "bent": _numbers(model.lift.bent, model.lift),
-        "read_out": _numbers(model.lift.read_out, model.lift),
+        **described(model),
         "groups": [{"kind": recipe.kind, **recipe.numbers} for recipe in recipes],
-        "linear_lift": model.manifold.linear_lift,
-        "generator_layers": len(model.generator.weights),
         **_vanishing(constraint),
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
@@ -157,6 +160,19 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
         FORWARD: read_bytes(export_numpy.__file__),
         DESCRIPTION: (json_text(description, indent=2) + "\n").encode(),
         WEIGHTS: weights,
+    }
+
+
+def described(model: Model) -> dict[str, object]:
+    """How the arrays of a network are put together, its lift apart."""
+    return {
+        "logarithmic": model.parameters.logarithmic,
+        "activation": type(model.manifold.activation).__name__,
+        "layers": model.depth,
+        "bent": _numbers(model.lift.bent, model.lift),
+        "read_out": _numbers(model.lift.read_out, model.lift),
+        "linear_lift": model.manifold.linear_lift,
+        "generator_layers": len(model.generator.weights),
     }
 
 

@@ -6,23 +6,31 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.arguments import shown
-from prism.numerics.chunks import map_chunks
+from prism.numerics.chunks import CHUNK_NUMBERS, map_chunks
 from prism.objective.residuals import solution_value
 from prism.problem.family import Family
 from prism.shapes import Parameter, Point, Scalar
 
-PointFunction = Callable[[Model, Family, Array, Array], Array]
-"""A function of a network and its family at one pair (x, μ)."""
+PointFunction = Callable[[Any, Family, Array, Array], Array]
+"""A function of a network and its family at one pair (x, μ); of the family alone, it asks for no network."""
+MOST_AT_ONCE = 4_096
+"""Points that are worked on at once."""
 
 
 def value(model: Model, family: Family, x: Point, mu: Parameter) -> Scalar:
     """u(x; μ)."""
     return solution_value(model, family, x, mu)
+
+
+def exact(model: Model | None, family: Family, x: Point, mu: Parameter) -> Scalar:
+    """u where the family knows it."""
+    return family.exact(x, family.parameters.named(mu))
 
 
 def gradient(model: Model, family: Family, x: Point, mu: Parameter) -> Point:
@@ -39,6 +47,37 @@ def at_points(function: PointFunction, model: Model, family: Family, x: Array, m
     """The function at one point (coordinates,) or at many (number, coordinates), in chunks that bound the memory."""
     at = _one if x.ndim == 1 else _many
     return at(function, model, family, x, mu)
+
+
+def at_places(
+    function: PointFunction,
+    model: Model | None,
+    family: Family,
+    indices: Int[np.ndarray, "rows moving"],
+    values: Float[np.ndarray, "rows moving"],
+    mu: Float[np.ndarray, "rows p"],
+) -> Float[np.ndarray, "rows"]:
+    """The function at points that are the centre of the domain but for some coordinates, each row with its own; what
+    has the size of the dimension is made on the way, for a few rows at a time."""
+    size = max(1, min(MOST_AT_ONCE, CHUNK_NUMBERS // family.domain.coordinates, len(values)))
+    dtype = family.parameters.middle().dtype
+    found = []
+    for first in range(0, len(values), size):
+        fill = lambda rows, first=first: np.concatenate([rows[first : first + size], rows[:1].repeat(size, axis=0)])[
+            :size
+        ]
+        places, parameters = jnp.asarray(fill(values), dtype), jnp.asarray(fill(mu), dtype)
+        some = _at_places(function, model, family, jnp.asarray(fill(indices)), places, parameters)
+        found.append(np.asarray(some, np.float64)[: len(values) - first])
+    return np.concatenate(found)
+
+
+@eqx.filter_jit
+def _at_places(
+    function: PointFunction, model: Model | None, family: Family, indices: Array, values: Array, mu: Array
+) -> Float[Array, "rows"]:
+    centre = family.domain.centre()
+    return jax.vmap(lambda own, row, m: function(model, family, centre.at[own].set(row), m))(indices, values, mu)
 
 
 def asked_points(family: Family, x: Array, parameters: Mapping[str, float | Array]) -> tuple[Array, Array]:

@@ -5,20 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.texts import counted
-from prism.objective.residuals import solution_value
 from prism.problem.domains import Domain
 from prism.problem.family import Family
 from prism.shapes import Parameter
 from prism.solution.canvas import canvas
+from prism.solution.prediction import at_places, exact, value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +25,9 @@ SLICE_WORK = 3e8
 SLICE_REACH = 4.0
 """How many deviations of a coordinate a slice reaches to either side. Farther out a ball of many dimensions has no
 points to speak of, and nothing is trained."""
+
+THUMBNAIL = 31
+"""Points along a side of a small picture."""
 
 
 @dataclass(frozen=True)
@@ -102,27 +102,33 @@ def slice_figure(
     return figure
 
 
-def slice_values(model: Model, family: Family, mu: Parameter, across: Axis, up: Axis) -> tuple[np.ndarray, np.ndarray]:
-    """Prediction and exact solution on the grid of a slice (NaN outside a ball), one point at a time."""
+def thumbnail(model: Model, family: Family) -> "Figure":
+    """A small picture of the first usual slice at the middle μ; of a line, its curve."""
+    figure, panel = canvas(1, 1, (2.6, 2.3))
+    slices, middle = usual_slices(family.domain), family.parameters.middle()
+    if not slices:
+        line = axis_of(family.domain, "x1")
+        panel.plot(line.ticks(THUMBNAIL), slice_values(model, family, middle, line, line, THUMBNAIL)[0].diagonal())
+        panel.set(xlabel=line.label, ylabel="u")
+        return figure
+    across, up = next(iter(slices.values()))
+    values, _ = slice_values(model, family, middle, across, up, THUMBNAIL)
+    panel.pcolormesh(across.ticks(THUMBNAIL), up.ticks(THUMBNAIL), values.T, shading="auto", cmap="viridis")
+    panel.set(xlabel=across.label, ylabel=up.label, box_aspect=1)
+    return figure
+
+
+def slice_values(
+    model: Model, family: Family, mu: Parameter, across: Axis, up: Axis, size: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prediction and exact solution on the grid of a slice, NaN outside a ball and where nothing is known."""
     domain = family.domain
-    size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101))
+    size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101)) if size is None else size
     grid = np.stack(np.meshgrid(across.ticks(size), up.ticks(size), indexing="ij"), axis=-1).reshape(-1, 2)
-    places = jnp.asarray([across.index, up.index])
-    predicted, exact = _values(model, family, jnp.asarray(mu, float), places, jnp.asarray(grid, dtype=float))
+    every = lambda row: np.repeat(np.asarray(row)[None], len(grid), axis=0)
+    at = lambda function: at_places(function, model, family, every([across.index, up.index]), grid, every(mu))
     outside = np.zeros(len(grid), bool)
     if domain.ball_radius is not None:
         outside = np.sum(grid**2, axis=1) > domain.ball_radius**2
-    clear = lambda column: np.where(outside, np.nan, np.asarray(column)).reshape(size, size)
-    return clear(predicted), clear(exact)
-
-
-@eqx.filter_jit
-def _values(model: Model, family: Family, mu: Array, places: Array, pairs: Array) -> tuple[Array, Array]:
-    named, centre = family.parameters.named(mu), family.domain.centre()
-
-    def one(pair: Array) -> tuple[Array, Array]:
-        x = centre.at[places].set(pair)
-        exact = family.exact(x, named) if family.has_exact else jnp.nan
-        return solution_value(model, family, x, mu), jnp.asarray(exact)
-
-    return jax.lax.map(one, pairs)
+    clear = lambda column: np.where(outside, np.nan, column).reshape(size, size)
+    return clear(at(value)), clear(at(exact) if family.has_exact else np.nan)

@@ -3,9 +3,10 @@
 import functools
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -22,14 +23,24 @@ from prism.problem.laws import evaluated_by
 from prism.problem.points import Draw, Law
 from prism.shapes import Parameter
 from prism.solution import artifacts, prediction
+from prism.solution.canvas import png
+from prism.solution.cards import card
 from prism.solution.evaluation import Evaluation, evaluate
+from prism.solution.explorer.content import content, usual_coordinates
+from prism.solution.explorer.page import Page
+from prism.solution.explorer.probes import Subject
 from prism.solution.export import export
+from prism.solution.gridded import dataset
 from prism.solution.history import UNKNOWN, History, Training
 from prism.solution.known_evaluation import evaluate_known
 from prism.solution.limits import Limits, as_rows, asking_level, is_traced
 from prism.solution.plotting import Plots
-from prism.solution.trust import Calibration, Trust, calibrate, judge
+from prism.solution.slices import thumbnail
+from prism.solution.trust import Calibration, Trust, calibrate, judge, scaled_residuals
 from prism.solution.tuning import DEFAULT_TUNABLES, fine_tune
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 
 class Solution(eqx.Module):
@@ -157,10 +168,44 @@ class Solution(eqx.Module):
         """Write it as StableHLO and for NumPy alone, for where PRISM is not; returns how well both agree with it."""
         return export(self.model, self.family, self.limits, Path(path), force)
 
-    def __repr__(self) -> str:
-        return "\n  ".join(self._described())
+    def explore(self, coordinates: Sequence[str] | None = None, tell: Callable[[], None] = lambda: None) -> Page:
+        """A page with sliders, which a notebook shows: `solution.explore().save("solution.html")` makes it a file.
 
-    def _described(self) -> list[str]:
+        `coordinates` are those that can be chosen, such as ("x1", "x17"); time can be chosen wherever there is time.
+        `tell` is called as the work goes on, `prism.solution.explorer.content.work` times.
+        """
+        subject = Subject(self.model, self.family, self.limits)
+        names = usual_coordinates(self.family) if coordinates is None else list(coordinates)
+        return Page(content(subject, lambda: self.calibration, names, self.describe(), tell))
+
+    def to_xarray(self, /, **coordinates: float | Sequence[float] | np.ndarray) -> "Dataset":
+        """u on a grid as an xarray.Dataset: `solution.to_xarray(x1=np.linspace(-1, 1, 101), t=0.3, mu1=[0.7, 1.2])`.
+
+        Coordinates of the point and parameters are numbers or arrays; an array makes a dimension. Coordinates of space
+        that are not named are at the centre, parameters and time have to be named. Where the family knows its solution,
+        it and the error stand beside u. Needs the extra `prism-pde[explore]`.
+        """
+        return dataset(self.model, self.family, self.limits, coordinates)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same as text with how far to trust it, a small picture, no script."""
+        lines = [*self.describe(), self._trusted()]
+        return card(lines[0], lines[1:], png(thumbnail(self.model, self.family), 100))
+
+    def _trusted(self) -> str:
+        """The error at the middle μ as `trust` estimates it, once it is calibrated; until then the residual there."""
+        mu = self.family.parameters.middle()
+        if "calibration" in self.__dict__:
+            found = judge(self.model, self.family, mu, self.calibration)
+            known = f"residual {found.residual:.2g}" if found.error is None else f"estimated error {found.error:.2g}"
+            return f"at the middle μ: {known}"
+        residual = scaled_residuals(self.model, self.family, mu[None])[0]
+        return f"at the middle μ: residual {residual:.2g} (0 is exact, 1 as wrong as predicting nothing)"
+
+    def __repr__(self) -> str:
+        return "\n  ".join(self.describe())
+
+    def describe(self) -> list[str]:
         """What it solves, of what it is made, how good it is."""
         space, leaves = self.family.parameters, jax.tree.leaves(eqx.filter(self.model, eqx.is_inexact_array))
         box = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in space.bounds().items())

@@ -5,12 +5,12 @@ prism.solve(family, minutes=5, callback=prism.TensorBoard("runs/heat/tensorboard
 """
 
 import abc
-import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from prism.errors import InputError
+from prism.numerics.extras import extra_module
 from prism.solution.training_record import TrainingRecord
 
 Function = Callable[[TrainingRecord], object]
@@ -45,7 +45,7 @@ class TensorBoard(Callback):
     """
 
     def __init__(self, directory: str | Path):
-        summary = _extra("tensorboard.summary", "tensorboard")
+        summary = extra_module("tensorboard.summary", "tensorboard")
         self._writer = summary.Writer(str(directory))
 
     def __call__(self, record: TrainingRecord) -> None:
@@ -63,7 +63,7 @@ class WeightsAndBiases(Callback):
     """
 
     def __init__(self, **arguments: Any):
-        self._run = _extra("wandb", "wandb").init(**arguments)
+        self._run = extra_module("wandb", "wandb").init(**arguments)
 
     def __call__(self, record: TrainingRecord) -> None:
         self._run.log(scalars(record), step=record.step)
@@ -85,11 +85,3 @@ def callbacks_of(given: Function | Callback | Sequence[Function | Callback] | No
     if wrong:
         raise InputError(f"a callback is {wrong[0]!r}; give a function of a record, such as lambda record: ...")
     return tuple(one if isinstance(one, Callback) else Plain(one) for one in several)
-
-
-def _extra(module: str, extra: str) -> Any:
-    """A module of an optional extra."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(f"{extra} is not installed; get it with: pip install 'prism-pde[{extra}]'") from error

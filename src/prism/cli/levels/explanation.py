@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from prism.cli.explanation import docstring, law_of
+from prism.cli.explanation import law_of
 from prism.cli.levels.options import POTENTIALS, own_potential
 from prism.cli.own_families import is_own, load_own
+from prism.problem.docstrings import docstring
 from prism.problem.potential import Potential
 
 DIMENSION = 100

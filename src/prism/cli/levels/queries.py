@@ -31,8 +31,8 @@ from prism.files.reading import Unreadable
 from prism.files.tables import Table, read_table
 from prism.inversion.estimate import Estimate
 from prism.reporting.likelihoods import likelihoods
-from prism.reporting.plots import png
 from prism.solution.artifacts import model_directory
+from prism.solution.canvas import png
 
 
 def load_levels(options: argparse.Namespace) -> Eigensolution:

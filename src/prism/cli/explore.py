@@ -1,0 +1,85 @@
+"""`prism explore`: a finished run as one HTML page, or served to this machine."""
+
+import argparse
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prism.cli.loading import holds_levels, read_run, solution_of
+from prism.cli.speech import answer, say
+from prism.cli.trust import kept_calibration
+from prism.errors import InputError
+from prism.files.outputs import OutputFile
+from prism.files.reading import Unreadable, converted, read_json
+from prism.reporting.progress import Steps
+from prism.reporting.records import RUN
+from prism.solution.explorer.content import content, slices, usual_coordinates, work
+from prism.solution.explorer.page import Page
+from prism.solution.explorer.probes import Subject
+from prism.solution.explorer.server import PageServer
+from prism.solution.solution import Solution
+
+
+def run(options: argparse.Namespace, output: OutputFile | None) -> int:
+    if holds_levels(options):
+        raise InputError(
+            f"{options.run_directory} holds the levels of a potential, which have no field; ask prism predict"
+        )
+    path = Path(options.run_directory)
+    solution = solution_of(read_run(path), path, getattr(options, "family", None))
+    page = explored(solution, path, options.coordinates, options.serve)
+    report = write_page(page, output) if output is not None else {"out": None, "bytes": len(page.html().encode())}
+    report |= {"coordinates": [one["name"] for one in page.content["slices"]["coordinates"]]}
+    answer(report, [f"open {report['out']} in a browser"] if output is not None else [], options.json)
+    if options.serve:
+        subject = Subject(solution.model, solution.family, solution.limits)
+        serve(page, subject, options.port)
+    return 0
+
+
+def explored(solution: Solution, path: Path, names: Sequence[str] | None, served: bool = False) -> Page:
+    """The page of a run, with a bar as it is made."""
+    family = solution.family
+    chosen = usual_coordinates(family) if names is None else list(names)
+    subject, remarks = Subject(solution.model, family, solution.limits), [*solution.describe(), *judged(path)]
+    calibrate = lambda: kept_calibration(path, solution)
+    with Steps("exploring", work(family, chosen)) as tell:
+        return Page(content(subject, calibrate, chosen, remarks, tell, served))
+
+
+def write_page(page: Page, output: OutputFile) -> dict[str, object]:
+    """The file, and what there is to report of it."""
+    whole = page.html().encode()
+    output.write(whole)
+    return {"out": str(output.path), "bytes": len(whole)}
+
+
+def serve(page: Page, subject: Subject, port: int) -> None:
+    """Until Ctrl-C."""
+    found = lambda names: slices(subject, names, lambda: None)
+    with PageServer(page.html(), found, port) as server:
+        say(f"serving {server.address} to this machine until Ctrl-C")
+        server.serve_forever()
+
+
+def judged(path: Path) -> list[str]:
+    """The errors that a run measured, in a line; nothing where it has none."""
+    if not RUN.holds(path):
+        return []
+    with contextlib.suppress(Unreadable):
+        return _errors(converted(read_json(path / "report.json", dict), dict[str, object]))
+    return []
+
+
+def _errors(report: Mapping[str, object]) -> list[str]:
+    names = {
+        "relative_l2": "relative L2 error",
+        "trivial_error": "trivial",
+        "mu_blind_error": "μ-blind",
+        "skill": "skill",
+        "residual": "held-out residual",
+    }
+    told = [f"{words} {value:.2g}" for name, words in names.items() if isinstance(value := report.get(name), float)]
+    seconds = report.get("seconds")
+    trained = f" after {seconds:.0f} s of training" if isinstance(seconds, float) else ""
+    return [f"measured at the end of the run{trained}: {', '.join(told)}"] if told else []

@@ -1,0 +1,53 @@
+"""What a family without an exact solution knows at one point: a table over the parameters, made of references."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from prism.numerics.keys import Purpose, child, items, stream
+from prism.problem.family import Family
+from prism.solution.explorer import chebyshev
+from prism.solution.explorer.fields import COARSE
+from prism.solution.explorer.packing import packed
+from prism.solution.slices import Axis
+
+NODES = {1: 12, 2: 7, 3: 5}
+"""In each parameter, by how many of them there are; of more, the page shows no reference."""
+CHECKED = 8
+"""μ at which the table is compared with the references."""
+
+
+def known_on(family: Family, axes: Sequence[Axis]) -> dict[str, object] | None:
+    """The references at the first of the known points, if it lies on a plane of the slices."""
+    space, domain = family.parameters, family.domain
+    if family.has_exact or not family.has_known_values or space.size not in NODES:
+        return None
+    low, high = (np.asarray(end, np.float64).tolist() for end in space.uniform_box())
+    variables, counts = list(zip(low, high, strict=True)), [NODES[space.size]] * space.size
+    held_out = jax.vmap(space.sample)(items(child(stream(0, Purpose.CHECK), Purpose.QUERIES), CHECKED))
+    nodes = space.from_uniform_coordinate(jnp.asarray(chebyshev.grid(counts, variables)))
+    found = family.known_values(np.asarray(jnp.concatenate([nodes, held_out]), np.float64))
+    point, values = np.asarray(found.points[0], np.float64), np.asarray(found.values[:, 0], np.float64)
+    place = _place(point, np.asarray(domain.centre(), np.float64), axes, domain.dimension)
+    if place is None or not np.all(np.isfinite(values)):
+        return None
+    table = chebyshev.interpolating(values[: len(nodes)].reshape(counts), variables, COARSE)
+    missed = table(np.asarray(space.uniform_coordinate(held_out), np.float64)) - values[len(nodes) :]
+    return {
+        "space": place,
+        "time": None if domain.time_horizon is None else float(point[-1]),
+        "intervals": [list(side) for side in variables],
+        "cores": [packed(core, double=True) for core in table.cores],
+        "uncertainty": float(np.max(np.abs(found.uncertainties)) + np.max(np.abs(missed))),
+    }
+
+
+def _place(point: np.ndarray, centre: np.ndarray, axes: Sequence[Axis], dimension: int) -> dict[int, float] | None:
+    """Where a point lies on a plane of the slices: the coordinates, at most two, that are not at the centre."""
+    moved = np.flatnonzero(point[:dimension] != centre[:dimension])
+    numbers = {axis.index: number for number, axis in enumerate(axes)}
+    if len(moved) > 2 or any(int(index) not in numbers for index in moved):
+        return None
+    return {numbers[int(index)]: float(point[index]) for index in moved}

@@ -1,0 +1,70 @@
+"""One HTML file that holds a solution: content, style and script, nothing fetched from anywhere."""
+
+import base64
+import html
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism.files.encoding import json_text
+from prism.files.outputs import OutputFile
+from prism.files.reading import read_bytes
+from prism.numerics.texts import counted
+
+ASSETS = Path(__file__).parent / "assets"
+NUMBERS = ("network.js", "tables.js", "trust.js", "answers.js")
+"""What computes; the others draw."""
+SCRIPTS = (*NUMBERS, "drawing.js", "state.js", "page.js")
+HEIGHT = 900
+"""Pixels of the frame in a notebook."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a solution: `page.save("solution.html")`; a notebook shows it."""
+
+    content: Mapping[str, Any]
+
+    def html(self) -> str:
+        """The whole file."""
+        template = string.Template(_asset("page.html"))
+        whole = {**self.content, "title": self.title, "colours": colours()}
+        return template.substitute(
+            title=html.escape(self.title),
+            equation=html.escape(str(self.content["equation"])),
+            style=_asset("page.css"),
+            script="\n".join(_asset(name) for name in SCRIPTS),
+            content=json_text(whole).replace("<", "\\u003c"),
+        )
+
+    @property
+    def title(self) -> str:
+        dimension = self.content["dimension"]
+        return f"{self.content['family']} in {counted(dimension, 'dimension')}"
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the file, whole or not at all; an earlier one is replaced only by `force`."""
+        OutputFile.tried(Path(path), (), force).write(self.html().encode())
+
+    def _repr_html_(self) -> str:
+        source = html.escape(self.html(), quote=True)
+        return (
+            f'<iframe srcdoc="{source}" width="100%" height="{HEIGHT}" style="border: 0" title="{self.title}"></iframe>'
+        )
+
+
+def _asset(name: str) -> str:
+    return read_bytes(ASSETS / name).decode()
+
+
+def colours() -> dict[str, str]:
+    """The colour maps of fields and of differences, as bytes of red, green and blue in base64."""
+    import matplotlib
+
+    maps = {"sequential": "viridis", "diverging": "RdBu_r"}
+    table = lambda name: np.round(255 * matplotlib.colormaps[name](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
+    return {purpose: base64.b64encode(table(name).tobytes()).decode() for purpose, name in maps.items()}

@@ -1,0 +1,80 @@
+"""A page with PRISM behind it, for this machine alone: slices that the file does not hold are computed when asked for.
+
+GET /                              the page
+GET /slices?coordinates=x1,x17     slices of other coordinates, as JSON
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from prism.errors import InputError, PrismError
+from prism.files.encoding import json_text
+
+HOST = "127.0.0.1"
+LONGEST_QUESTION = 2_000
+"""Characters of an address that is asked for."""
+Slices = Callable[[list[str]], Mapping[str, object]]
+
+
+class PageServer(ThreadingHTTPServer):
+    """Answers to browsers of this machine, one piece of work after the other."""
+
+    daemon_threads = True
+
+    def __init__(self, page: str, slices: Slices, port: int):
+        try:
+            super().__init__((HOST, port), _Handler)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"cannot serve on port {port} ({reason}); choose another with --port") from error
+        self.page, self.slices, self.working = page, slices, threading.Lock()
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.server_address[1]}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_GET(self) -> None:
+        """A question that names another host comes from a page that is not ours."""
+        port = self.server.server_address[1]
+        if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
+            self._answer(HTTPStatus.FORBIDDEN, {"error": f"ask at {self.server.address}"})
+            return
+        asked = urlsplit(self.path[:LONGEST_QUESTION])
+        if asked.path == "/":
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", self.server.page.encode())
+        elif asked.path == "/slices":
+            names = parse_qs(asked.query).get("coordinates", [""])[0].split(",")
+            self._answer_slices([name.strip() for name in names if name.strip()])
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there is no {asked.path}"})
+
+    def _answer_slices(self, names: list[str]) -> None:
+        try:
+            with self.server.working:
+                found = self.server.slices(names)
+        except PrismError as error:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        else:
+            self._answer(HTTPStatus.OK, found)
+
+    def _answer(self, status: HTTPStatus, content: Mapping[str, object]) -> None:
+        self._send(status, "application/json", json_text(content).encode())
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing is said of each question."""

@@ -1,0 +1,162 @@
+"""u on a grid of coordinates and parameters, as an xarray.Dataset whose plots carry their labels."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+import prism
+from prism.errors import InputError
+from prism.networks.model import Model
+from prism.numerics.arguments import shown
+from prism.numerics.extras import extra_module
+from prism.problem.docstrings import docstring
+from prism.problem.family import Family
+from prism.solution.limits import Limits
+from prism.solution.prediction import PointFunction, at_places, exact, value
+from prism.solution.slices import axis_of
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+MOST_POINTS = 20_000_000
+"""Of a grid."""
+CHUNK_COORDINATES = 20_000_000
+"""Coordinates of the points that are made at once to tell where they lie."""
+CHUNK_POINTS = 100_000
+MEANINGS = {"u": "u, prediction", "exact": "u, exact", "error": "prediction − exact", "outside": "beyond training"}
+
+
+def dataset(model: Model, family: Family, limits: Limits, coordinates: Mapping[str, Any]) -> "Dataset":
+    """See `Solution.to_xarray`."""
+    xarray, grid = extra_module("xarray", "explore"), Grid.of(family, coordinates)
+    found: dict[str, np.ndarray] = {"u": grid.values(value, model)}
+    if family.has_exact:
+        found |= {"exact": grid.values(exact, None)}
+        found |= {"error": found["u"] - found["exact"]}
+    found["outside"] = grid.outside(limits)
+    named = lambda name, array: (grid.dimensions, array, {"long_name": MEANINGS[name]})
+    sides = {name: ((name,) if side.ndim else (), side, grid.label(name)) for name, side in grid.sides.items()}
+    variables = {name: named(name, array) for name, array in found.items()}
+    return xarray.Dataset(variables, sides, _provenance(family, limits, grid))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Coordinates of points and parameters by name, each a number or some of them: a dimension."""
+
+    family: Family
+    sides: Mapping[str, np.ndarray]
+
+    @staticmethod
+    def of(family: Family, given: Mapping[str, Any]) -> "Grid":
+        """What was given, if it fits the family."""
+        space, domain = family.parameters, family.domain
+        places = [name for name in given if name not in space.names]
+        for name in places:
+            axis_of(domain, name)
+        missing = [name for name in space.names if name not in given]
+        missing += ["t"] if domain.time_horizon is not None and "t" not in given else []
+        if missing:
+            told = "; coordinates of space that are not named are at the centre"
+            raise InputError(f"no values for {', '.join(missing)}; give a number or an array of each{told}")
+        grid = Grid(family, {name: _side(name, values) for name, values in given.items()})
+        count = int(np.prod([side.size for side in grid.sides.values()], dtype=float))
+        if count > MOST_POINTS:
+            raise InputError(f"the grid has {count:,} points; give fewer, {MOST_POINTS:,} at most")
+        return grid
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The names of what varies, in the order in which it was given."""
+        return tuple(name for name, side in self.sides.items() if side.ndim)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.sides[name].size for name in self.dimensions)
+
+    @cached_property
+    def _indices(self) -> np.ndarray:
+        """Which coordinates of a point are named."""
+        names = [name for name in self.sides if name not in self.family.parameters.names]
+        return np.asarray([axis_of(self.family.domain, name).index for name in names], int)
+
+    def values(self, function: PointFunction, model: Model | None) -> Float[np.ndarray, "..."]:
+        """The function at every point of the grid."""
+
+        def at(places: np.ndarray, mu: np.ndarray) -> np.ndarray:
+            indices = np.broadcast_to(self._indices, places.shape)
+            return at_places(function, model, self.family, indices, places, mu)
+
+        return self._chunks(at, CHUNK_POINTS)
+
+    def outside(self, limits: Limits) -> Bool[np.ndarray, "..."]:
+        """Of every point whether it, or its μ, lies beyond what was trained."""
+        centre = np.asarray(self.family.domain.centre())
+
+        def at(places: np.ndarray, mu: np.ndarray) -> np.ndarray:
+            points = np.tile(centre, (len(places), 1))
+            points[:, self._indices] = places
+            return limits.outside(jnp.asarray(points), jnp.asarray(mu, centre.dtype))
+
+        return self._chunks(at, max(1, CHUNK_COORDINATES // len(centre)))
+
+    def _chunks(self, at: Callable[[np.ndarray, np.ndarray], np.ndarray], size: int) -> np.ndarray:
+        """The function of named coordinates and parameters in rows, so many at a time."""
+        names, count = self.family.parameters.names, int(np.prod(self.shape, dtype=int))
+        found = []
+        for first in range(0, count, size):
+            numbers = np.unravel_index(np.arange(first, min(first + size, count)), self.shape or (1,))
+            place = dict(zip(self.dimensions, numbers, strict=False))
+            row = lambda name, place=place, number=numbers[0]: (
+                self.sides[name][place[name]] if name in place else np.full(len(number), self.sides[name])
+            )
+            places = [row(name) for name in self.sides if name not in names]
+            stacked = np.stack(places, axis=1) if places else np.zeros((len(numbers[0]), 0))
+            found.append(at(stacked, np.stack([row(name) for name in names], axis=1)))
+        return np.concatenate(found).reshape(self.shape)
+
+    def label(self, name: str) -> dict[str, str]:
+        """What a plot writes beside an axis."""
+        if name in self.family.parameters.names:
+            low, high = self.family.parameters.bounds()[name]
+            return {"long_name": name, "description": f"parameter, trained from {low:g} to {high:g}"}
+        return {"long_name": axis_of(self.family.domain, name).label}
+
+
+def _side(name: str, given: Any) -> np.ndarray:
+    """A number or some of them, all finite and none twice."""
+    try:
+        side = np.asarray(given, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name}: {shown(given)} is not made of real numbers; give one, or an array of them"
+        ) from error
+    if side.ndim > 1 or side.size == 0 or not np.all(np.isfinite(side)):
+        raise InputError(f"{name} has shape {side.shape}, or is not finite; give a finite number or a list of them")
+    if len(np.unique(side)) < side.size:
+        raise InputError(f"{name} has a value twice; a dimension of a grid has each once")
+    return side
+
+
+def _provenance(family: Family, limits: Limits, grid: Grid) -> dict[str, str | int]:
+    """Where the values come from, in words that every format keeps."""
+    bounds = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in family.parameters.bounds().items())
+    named = sum(name not in family.parameters.names and name != "t" for name in grid.sides)
+    told: dict[str, str | int] = {
+        "title": f"{type(family).__name__} in {family.domain.dimension} dimensions",
+        "equation": docstring(type(family))[0],
+        "dimension": family.domain.dimension,
+        "trained": bounds,
+        "domain": family.domain.description,
+        "source": f"prism-pde {prism.__version__}",
+    }
+    if others := family.domain.dimension - named:
+        told["other_coordinates"] = f"{others} coordinates of space are at the centre"
+    if limits.tuned_at is not None:
+        told["tuned_at"] = ", ".join(f"{name} = {value:g}" for name, value in limits.tuned_at.items())
+    return told
