@@ -10,7 +10,7 @@ from prism.cli.speech import answer, say
 from prism.cli.trust import kept_calibration
 from prism.errors import InputError
 from prism.files.outputs import OutputFile
-from prism.files.reading import Unreadable, converted, read_json
+from prism.files.reading import Unreadable, read_json
 from prism.reporting.progress import Steps
 from prism.reporting.records import RUN
 from prism.solution.explorer.content import content, slices, usual_coordinates, work
@@ -25,15 +25,19 @@ def run(options: argparse.Namespace, output: OutputFile | None) -> int:
         raise InputError(
             f"{options.run_directory} holds the levels of a potential, which have no field; ask prism predict"
         )
+    if options.port and not options.serve:
+        raise InputError("--port is that of a page that is served; give --serve too")
     path = Path(options.run_directory)
     solution = solution_of(read_run(path), path, getattr(options, "family", None))
-    page = explored(solution, path, options.coordinates, options.serve)
-    report = write_page(page, output) if output is not None else {"out": None, "bytes": len(page.html().encode())}
-    report |= {"coordinates": [one["name"] for one in page.content["slices"]["coordinates"]]}
-    answer(report, [f"open {report['out']} in a browser"] if output is not None else [], options.json)
-    if options.serve:
-        subject = Subject(solution.model, solution.family, solution.limits)
-        serve(page, subject, options.port)
+    with PageServer(options.port) if options.serve else contextlib.nullcontext() as server:
+        page = explored(solution, path, options.coordinates, options.serve)
+        report = {"out": None} if output is None else write_page(page, output)
+        report |= {"coordinates": [one["name"] for one in page.content["slices"]["coordinates"]]}
+        answer(report, [] if output is None else [f"open {report['out']} in a browser"], options.json)
+        if server is not None:
+            say(f"serving {server.address} to this machine until Ctrl-C")
+            subject = Subject(solution.model, solution.family, solution.limits)
+            server.offer(page.html(), lambda names: slices(subject, names, lambda: None))
     return 0
 
 
@@ -54,20 +58,12 @@ def write_page(page: Page, output: OutputFile) -> dict[str, object]:
     return {"out": str(output.path), "bytes": len(whole)}
 
 
-def serve(page: Page, subject: Subject, port: int) -> None:
-    """Until Ctrl-C."""
-    found = lambda names: slices(subject, names, lambda: None)
-    with PageServer(page.html(), found, port) as server:
-        say(f"serving {server.address} to this machine until Ctrl-C")
-        server.serve_forever()
-
-
 def judged(path: Path) -> list[str]:
     """The errors that a run measured, in a line; nothing where it has none."""
     if not RUN.holds(path):
         return []
     with contextlib.suppress(Unreadable):
-        return _errors(converted(read_json(path / "report.json", dict), dict[str, object]))
+        return _errors(read_json(path / "report.json", dict))
     return []
 
 

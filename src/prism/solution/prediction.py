@@ -60,7 +60,7 @@ def at_places(
     """The function at points that are the centre of the domain but for some coordinates, each row with its own; what
     has the size of the dimension is made on the way, for a few rows at a time."""
     size = max(1, min(MOST_AT_ONCE, CHUNK_NUMBERS // family.domain.coordinates, len(values)))
-    dtype = family.parameters.middle().dtype
+    dtype = jnp.zeros(()).dtype
     found = []
     for first in range(0, len(values), size):
         fill = lambda rows, first=first: np.concatenate([rows[first : first + size], rows[:1].repeat(size, axis=0)])[

@@ -178,7 +178,7 @@ class Solution(eqx.Module):
         names = usual_coordinates(self.family) if coordinates is None else list(coordinates)
         return Page(content(subject, lambda: self.calibration, names, self.describe(), tell))
 
-    def to_xarray(self, /, **coordinates: float | Sequence[float] | np.ndarray) -> "Dataset":
+    def to_xarray(self, /, **coordinates: float | Sequence[float] | np.ndarray | Array) -> "Dataset":
         """u on a grid as an xarray.Dataset: `solution.to_xarray(x1=np.linspace(-1, 1, 101), t=0.3, mu1=[0.7, 1.2])`.
 
         Coordinates of the point and parameters are numbers or arrays; an array makes a dimension. Coordinates of space

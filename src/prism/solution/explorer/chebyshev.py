@@ -42,7 +42,7 @@ class Table:
     """The matrices C_vk as one array (left, k, right) for each variable."""
 
     variables: tuple[Variable, ...]
-    cores: tuple[Float[np.ndarray, "left degrees right"], ...]
+    cores: tuple[Float[np.ndarray, "_left _degrees _right"], ...]
     error: float
     """The largest error at random points, over the root mean square of the function there."""
 
@@ -182,7 +182,7 @@ def _cross(
         row = function(_beside(left[i][None], right)) - u[i] @ v
         u, v = np.column_stack([u, column / column[i]]), np.vstack([v, row])
         missing = missing - u[rows, -1] * v[-1, columns]
-    return u, v
+    return (u, v) if u.shape[1] else (np.zeros((len(left), 1)), np.zeros((1, len(right))))
 
 
 def _beside(rows: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from prism.errors import PrismError
@@ -14,9 +12,9 @@ from prism.problem.parameters import ParameterSpace
 from prism.solution.explorer import fields
 from prism.solution.explorer.chebyshev import Untabulated
 from prism.solution.explorer.known import known_on
-from prism.solution.explorer.probes import random_pairs
+from prism.solution.explorer.probes import Places
 from prism.solution.explorer.trust_map import BEYOND
-from prism.solution.prediction import PointFunction, exact
+from prism.solution.prediction import PointFunction, at_places, exact
 from prism.solution.slices import Axis
 
 Content = dict[str, Any]
@@ -64,9 +62,8 @@ def _table(function: PointFunction, family: Family, axes: Sequence[Axis], tolera
 
 def _is_constant(function: PointFunction, family: Family, axes: Sequence[Axis], constant: float) -> bool:
     """Whether a function of the constraint is this number wherever it is tried."""
-    points, mu = random_pairs(family, axes, TRIED)[1:]
-    found = jax.vmap(lambda x, m: function(None, family, x, m))(jnp.asarray(points), jnp.asarray(mu))
-    return bool(np.all(np.asarray(found) == constant))
+    places = Places.random(family, axes, TRIED)
+    return bool(np.all(at_places(function, None, family, places.indices, places.values, places.mu) == constant))
 
 
 def reach(space: ParameterSpace) -> np.ndarray:

@@ -64,20 +64,33 @@ def content(
     served: bool = False,
 ) -> Content:
     """What the page reads; `tell` is called as the work goes on."""
-    model, family, space = subject.model, subject.family, subject.family.parameters
-    if obstacle := network_obstacle(model):
+    if obstacle := network_obstacle(subject.model):
         raise InputError(f"no page can show this solution: {obstacle}")
-    found, known = slices(subject, names, tell), trust_map(model, family, calibrate(), tell)
-    nodes, weights = space.quadrature()
+    found = slices(subject, names, tell)
+    known = trust_map(subject.model, subject.family, calibrate(), tell)
+    return {
+        **network_content(subject),
+        "remarks": [*remarks, *_remarks(found, known)],
+        "slices": found,
+        "trust": known,
+        "agreement": AGREEMENT,
+        "most_coordinates": MOST_COORDINATES,
+        "served": served,
+    }
+
+
+def network_content(subject: Subject) -> Content:
+    """What does not depend on the coordinates: the family, its parameters and all of the network but its lift."""
+    model, family, space = subject.model, subject.family, subject.family.parameters
     arrays = {name: array for name, array in numpy_weights(model).items() if not name.startswith(("lift_", "group_"))}
     low, high = (np.asarray(end, np.float64).tolist() for end in space.uniform_box())
-    tuned_at = subject.limits.tuned_at
+    nodes, weights = space.quadrature()
+    region, tuned_at = family.domain.region, subject.limits.tuned_at
     return {
         "format": FORMAT,
         "family": type(family).__name__,
         "equation": docstring(type(family))[0],
         "dimension": family.domain.dimension,
-        "remarks": [*remarks, *_remarks(found, known)],
         "parameters": _parameters(space),
         "tuned_at": None if tuned_at is None else [tuned_at[name] for name in space.names],
         "network": {
@@ -88,21 +101,17 @@ def content(
             "arrays": {name: packed(array) for name, array in arrays.items()},
         },
         "quadrature": {"nodes": np.asarray(nodes).tolist(), "weights": np.asarray(weights).tolist()},
-        "region": {"norm": family.domain.region.norm, "horizon": family.domain.region.horizon},
-        "region_in_words": family.domain.region.describe(),
+        "region": {"norm": region.norm, "horizon": region.horizon},
+        "region_in_words": region.describe(),
         "ball_radius": family.domain.ball_radius,
-        "slices": found,
-        "trust": known,
-        "agreement": AGREEMENT,
-        "most_coordinates": MOST_COORDINATES,
-        "served": served,
     }
 
 
 def _remarks(found: Content, known: Content) -> list[str]:
     """What of the page is approximate, and by how much."""
     said = [
-        f"u is computed in double precision; the solution as it is used differs by {found['rounding']:.0e} of its size"
+        "u is computed in double precision; in its own the solution differs from that by "
+        f"{found['rounding']:.0e} of its size"
     ]
     constraint = found["constraint"]
     tables = {

@@ -53,14 +53,14 @@ def on_planes(
     table = tabulated(at, variables, 1 + moving, tolerance)
     if not table.error <= LARGEST_ERROR:
         raise Untabulated(f"is missed by a table of it by {table.error:.0e} of its size")
-    return _content(table, chosen)
+    return _content(table, chosen, np.float64 if tolerance == FINE else np.float32)
 
 
-def _content(table: Table, chosen: list[tuple[int, ...]]) -> dict[str, object]:
+def _content(table: Table, chosen: list[tuple[int, ...]], precision: type[np.floating]) -> dict[str, object]:
     return {
         "planes": [list(plane) for plane in chosen],
         "intervals": [None if isinstance(variable, int) else list(variable) for variable in table.variables],
-        "cores": [packed(core) for core in table.cores],
+        "cores": [packed(core.astype(precision)) for core in table.cores],
         "error": table.error,
     }
 

@@ -39,7 +39,7 @@ def known_on(family: Family, axes: Sequence[Axis]) -> dict[str, object] | None:
         "space": place,
         "time": None if domain.time_horizon is None else float(point[-1]),
         "intervals": [list(side) for side in variables],
-        "cores": [packed(core, double=True) for core in table.cores],
+        "cores": [packed(core) for core in table.cores],
         "uncertainty": float(np.max(np.abs(found.uncertainties)) + np.max(np.abs(missed))),
     }
 

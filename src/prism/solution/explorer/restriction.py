@@ -60,9 +60,9 @@ def _polynomial(channels: Callable[[Point], Array], cut: Slice) -> Content:
     second = np.moveaxis(np.asarray(jax.hessian(at)(origin)), 0, -1)
     return {
         "kind": "polynomial",
-        "base": packed(base, double=True),
-        "first": packed(first, double=True),
-        "second": packed(second, double=True) if np.any(second) else None,
+        "base": packed(base),
+        "first": packed(first),
+        "second": packed(second) if np.any(second) else None,
     }
 
 

@@ -21,17 +21,22 @@ Slices = Callable[[list[str]], Mapping[str, object]]
 
 
 class PageServer(ThreadingHTTPServer):
-    """Answers to browsers of this machine, one piece of work after the other."""
+    """Answers to browsers of this machine, one piece of work after the other, once there is something to `offer`."""
 
     daemon_threads = True
 
-    def __init__(self, page: str, slices: Slices, port: int):
+    def __init__(self, port: int):
         try:
             super().__init__((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"cannot serve on port {port} ({reason}); choose another with --port") from error
-        self.page, self.slices, self.working = page, slices, threading.Lock()
+        self.working = threading.Lock()
+
+    def offer(self, page: str, slices: Slices) -> None:
+        """Answer with this page, and slices of other coordinates, until the process ends."""
+        self.page, self.slices = page, slices
+        self.serve_forever()
 
     @property
     def address(self) -> str:

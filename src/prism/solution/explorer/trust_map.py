@@ -37,7 +37,7 @@ def trust_map(model: Model, family: Family, calibration: Calibration, tell: Call
         logarithms.append(_logarithms(model, family, grid[first : first + CHUNK]))
         tell()
     return {
-        "residual": {"nodes": nodes.tolist(), "logarithms": packed(np.concatenate(logarithms))},
+        "residual": {"nodes": nodes.tolist(), "logarithms": packed(np.concatenate(logarithms).astype(np.float32))},
         "residuals": sorted(calibration.residuals),
         "rings": [asdict(ring) for ring in calibration.rings],
         "interpolation_error": _interpolation_error(model, family, nodes, np.concatenate(logarithms)),
@@ -52,7 +52,9 @@ def steps(size: int) -> int:
 def _logarithms(model: Model, family: Family, places: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "n"]:
     """log ρ at μ that are given in units of the box."""
     low, high = family.parameters.uniform_box()
-    parameters = family.parameters.from_uniform_coordinate(low + (high - low) * jnp.asarray(places, low.dtype))
+    parameters = family.parameters.from_uniform_coordinate(
+        low[None] + (high - low)[None] * jnp.asarray(places, low.dtype)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(scaled_residuals(model, family, parameters))
 

@@ -11,7 +11,7 @@ const drawing = (() => {
   function shown(value, digits = 3) {
     if (value === null || !Number.isFinite(value)) return "no value";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(digits - 1).replace("e+", "e").replaceAll("-", "−");
+    if (size !== 0 && (size < 1e-3 || size >= 1e5)) return Number(value.toPrecision(digits)).toExponential().replace("e+", "e").replaceAll("-", "−");
     return Number(value.toPrecision(digits)).toString().replace("-", "−");
   }
 
