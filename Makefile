@@ -9,13 +9,13 @@ BIN := $(VENV)/bin
 # Plots go to files: no window is ever opened.
 export MPLBACKEND ?= Agg
 
-.PHONY: help demo test test-slow lint docs bench reliability clean
+.PHONY: help demo test test-slow browser lint docs bench reliability clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       train a small family of equations and show what came out"
 	@echo "make test       lint, type check, the documents and the fast tests"
-	@echo "make test-slow  the tests marked slow"
+	@echo "make test-slow  the tests marked slow, pages in a browser among them"
 	@echo "make lint       ruff and basedpyright"
 	@echo "make docs       the documents as a site: open site/index.html"
 	@echo "make bench      measure the time of a training step"
@@ -30,7 +30,14 @@ demo: $(INSTALLED)
 test: lint docs
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-slow: $(INSTALLED)
+# Pages are tested in a real browser; where none can be installed, these tests are skipped and say so.
+browser:
+	@command -v chromedriver > /dev/null || \
+	  { command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && \
+	    apt-get update -qq && apt-get install -qq -y chromium chromium-driver > /dev/null; } || \
+	  echo "no browser: install chromium and chromium-driver to test the pages" >&2
+
+test-slow: $(INSTALLED) browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 lint: $(INSTALLED)

@@ -1,15 +1,19 @@
-"""Pages of the site that are made from other files: home, examples, reference, contributing, changelog.
+"""Pages of the site that are made from other files: home, examples, reference, contributing, changelog, and explorer
+pages of solutions from what `benchmarks/pages.py` kept of them.
 
 The reference follows src/prism/__init__.pyi, the one list of public names: a section for each package it names, in its
 order, opened by the package's own docstring.
 """
 
 import ast
+import json
 import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+
+from prism.solution.explorer.page import Page
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "prism"
@@ -31,6 +35,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
+    for path in sorted((ROOT / "docs" / "pages").glob("*.json")):
+        page = Page(json.loads(path.read_text(encoding="utf-8")))
+        files.append(File.generated(config, f"explore/{path.stem}.html", content=page.html()))
     return files
 
 
@@ -53,7 +60,7 @@ def at_home(text: str) -> str:
 
 def example_links(text: str) -> str:
     """`examples/own_pde.py` is a section of the page of examples."""
-    text = re.sub(r"\]\((?:\.\./)?examples/(\w+)\.py\)", r"](examples.md#\1)", text)
+    text = re.sub(r"\]\((?:\.\./)?examples/(\w+)\.(?:py|ipynb)\)", r"](examples.md#\1)", text)
     return re.sub(r"\]\((?:\.\./)?examples\)", "](examples.md)", text)
 
 
@@ -62,7 +69,16 @@ def examples() -> str:
     sections = ["# Examples"]
     for path in sorted((ROOT / "examples").glob("*.py")):
         sections.append(f"## `examples/{path.name}` {{ #{path.stem} }}\n\n```python\n{path.read_text()}```")
+    for path in sorted((ROOT / "examples").glob("*.ipynb")):
+        sections.append(f"## `examples/{path.name}` {{ #{path.stem} }}\n\n{notebook(json.loads(path.read_text()))}")
     return "\n\n".join(sections) + "\n"
+
+
+def notebook(content: dict) -> str:
+    """The words and the code of a notebook; its outputs are seen where it is opened."""
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in content["cells"]]
+    below = lambda text: re.sub(r"^#", "##", text, flags=re.MULTILINE)
+    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else below(text) for kind, text in cells)
 
 
 def public_names() -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from prism.cli.trust import kept_calibration
 from prism.errors import InputError
 from prism.files.outputs import OutputFile
 from prism.files.reading import Unreadable, read_json
-from prism.reporting.progress import Steps
+from prism.numerics.steps import Steps
 from prism.reporting.records import RUN
 from prism.solution.explorer.content import content, slices, usual_coordinates, work
 from prism.solution.explorer.page import Page

@@ -43,24 +43,6 @@ class Preparation:
         return time.perf_counter() - self._begun
 
 
-class Steps:
-    """`with Steps("exploring", 20) as tell:` a bar over so many steps, one for each call of `tell`."""
-
-    def __init__(self, work: str, count: int):
-        watched = sys.stderr.isatty()
-        form = "{desc} {percentage:3.0f}%|{bar:24}| {elapsed}<{remaining}"
-        self._bar = tqdm(total=count, desc=work, file=sys.stderr, mininterval=0.2 if watched else 15.0, bar_format=form)
-
-    def __enter__(self) -> Callable[[], None]:
-        return self._step
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
-
-    def _step(self) -> None:
-        self._bar.update(1)
-
-
 class ProgressBar:
     """A bar over the budget, quiet where `show` is off and sparse where nobody watches a terminal. Its clock is that of
     the training, which the budget counts: what is compiled and measured beside it takes none of it."""

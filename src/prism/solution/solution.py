@@ -3,7 +3,7 @@
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from prism.errors import BeyondTraining, InputError, NotImproved
 from prism.networks.model import Model
 from prism.networks.tunable import Tunable
 from prism.numerics.keys import Purpose, stream
+from prism.numerics.steps import Steps
 from prism.numerics.texts import counted
 from prism.problem.family import Family
 from prism.problem.laws import evaluated_by
@@ -26,7 +27,7 @@ from prism.solution import artifacts, prediction
 from prism.solution.canvas import png
 from prism.solution.cards import card
 from prism.solution.evaluation import Evaluation, evaluate
-from prism.solution.explorer.content import content, usual_coordinates
+from prism.solution.explorer.content import content, usual_coordinates, work
 from prism.solution.explorer.page import Page
 from prism.solution.explorer.probes import Subject
 from prism.solution.export import export
@@ -168,15 +169,16 @@ class Solution(eqx.Module):
         """Write it as StableHLO and for NumPy alone, for where PRISM is not; returns how well both agree with it."""
         return export(self.model, self.family, self.limits, Path(path), force)
 
-    def explore(self, coordinates: Sequence[str] | None = None, tell: Callable[[], None] = lambda: None) -> Page:
+    def explore(self, coordinates: Sequence[str] | None = None, progress: bool = True) -> Page:
         """A page with sliders, which a notebook shows: `solution.explore().save("solution.html")` makes it a file.
 
         `coordinates` are those that can be chosen, such as ("x1", "x17"); time can be chosen wherever there is time.
-        `tell` is called as the work goes on, `prism.solution.explorer.content.work` times.
+        The first page calibrates the trust, as `trust` does.
         """
         subject = Subject(self.model, self.family, self.limits)
         names = usual_coordinates(self.family) if coordinates is None else list(coordinates)
-        return Page(content(subject, lambda: self.calibration, names, self.describe(), tell))
+        with Steps("exploring", work(self.family, names), progress) as tell:
+            return Page(content(subject, lambda: self.calibration, names, self.describe(), tell))
 
     def to_xarray(self, /, **coordinates: float | Sequence[float] | np.ndarray | Array) -> "Dataset":
         """u on a grid as an xarray.Dataset: `solution.to_xarray(x1=np.linspace(-1, 1, 101), t=0.3, mu1=[0.7, 1.2])`.

@@ -23,7 +23,7 @@ HEIGHT = 900
 """Pixels of the frame in a notebook."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """A page of a solution: `page.save("solution.html")`; a notebook shows it."""
 
@@ -49,6 +49,9 @@ class Page:
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the file, whole or not at all; an earlier one is replaced only by `force`."""
         OutputFile.tried(Path(path), (), force).write(self.html().encode())
+
+    def __repr__(self) -> str:
+        return f"Page({self.title})"
 
     def _repr_html_(self) -> str:
         source = html.escape(self.html(), quote=True)

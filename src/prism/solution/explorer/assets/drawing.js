@@ -3,8 +3,14 @@ const drawing = (() => {
   const RATIO = () => Math.min(2, globalThis.devicePixelRatio || 1);
   const MARGIN = { left: 58, right: 66, top: 8, bottom: 36 };
 
+  /* The colours of the style sheet, read once for each scheme. */
+  const palette = new Map();
+  const dark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+  dark?.addEventListener("change", () => palette.clear());
+
   function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    if (!palette.has(name)) palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+    return palette.get(name);
   }
 
   /* A number with as many digits as a reader needs. */
@@ -83,26 +89,30 @@ const drawing = (() => {
         const entry = 3 * Math.round(Math.min(1, Math.max(0, part)) * last);
         image.data.set([colours[entry], colours[entry + 1], colours[entry + 2], 255], at);
       }
-    const small = document.createElement("canvas");
-    small.width = columns;
-    small.height = rows;
-    small.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
-    context.drawImage(small, 0.5, 0.5, columns - 1, rows - 1, frame.x, frame.y, frame.width, frame.height);
+    context.drawImage(painted(image), 0.5, 0.5, columns - 1, rows - 1, frame.x, frame.y, frame.width, frame.height);
     framed(context, frame, across, up);
     bar(context, frame, limits, colours);
     if (cursor) cross(context, frame, across, up, cursor);
     return frame;
   }
 
+  /* An image that can be drawn at any size. */
+  function painted(image) {
+    const canvas = document.createElement("canvas");
+    canvas.width = image.width;
+    canvas.height = image.height;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    return canvas;
+  }
+
   function bar(context, frame, limits, colours) {
-    const x = frame.x + frame.width + 8, last = colours.length / 3 - 1;
-    for (let row = 0; row < frame.height; row++) {
-      const entry = 3 * Math.round((1 - row / (frame.height - 1)) * last);
-      context.fillStyle = `rgb(${colours[entry]},${colours[entry + 1]},${colours[entry + 2]})`;
-      context.fillRect(x, frame.y + row, 10, 1.5);
+    const x = frame.x + frame.width + 8, count = colours.length / 3, image = new ImageData(1, count);
+    for (let row = 0; row < count; row++) {
+      const entry = 3 * (count - 1 - row);
+      image.data.set([colours[entry], colours[entry + 1], colours[entry + 2], 255], 4 * row);
     }
+    context.drawImage(painted(image), x, frame.y, 10, frame.height);
     context.fillStyle = colour("ink");
     context.textAlign = "left";
     context.font = "11px system-ui, sans-serif";

@@ -1,0 +1,66 @@
+"""The pages that the site shows: solve two families, and keep what their pages hold in docs/pages/.
+
+    python benchmarks/pages.py             both; about 10 minutes
+    python benchmarks/pages.py allen-cahn  one of them
+
+docs/hooks.py makes the HTML from it, with the script as it is now. Where there is a chromium, a picture of each page is
+taken too.
+"""
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from prism.cli import main
+from prism.cli.explore import explored
+from prism.cli.loading import load_run
+from prism.files.encoding import json_text
+from prism.files.storage import write_file
+from prism.solution.explorer.page import Page
+
+ROOT = Path(__file__).parent.parent
+PAGES, FIGURES = ROOT / "docs" / "pages", ROOT / "docs" / "figures"
+RUNS = {
+    "allen-cahn": ["solve", "allen-cahn", "--dim", "100", "--minutes", "2"],
+    "convection": ["solve", "convection", "--dim", "50", "--minutes", "6"],
+}
+SHOWN = {"allen-cahn": "", "convection": "#view=field&across=x1&up=t&beta=8"}
+"""Which part of a page its picture shows."""
+SIZE = "1280,690"
+QUIET = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000")
+
+
+def make(name: str, directory: Path) -> None:
+    """Solve, explore, keep."""
+    run = directory / name
+    if main([*RUNS[name], "--out", str(run)]):
+        raise SystemExit(f"{name} was not solved")
+    page = explored(load_run(run), run, None)
+    write_file(PAGES / f"{name}.json", (json_text(page.content) + "\n").encode())
+    picture(name, page, directory)
+
+
+def picture(name: str, page: Page, directory: Path) -> None:
+    """As a browser shows it, where there is one."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        return
+    file, shot = directory / f"{name}.html", FIGURES / f"explore-{name}.png"
+    page.save(file, force=True)
+    asked = [f"--user-data-dir={directory / 'browser'}", f"--window-size={SIZE}", f"--screenshot={shot}"]
+    subprocess.run([browser, *QUIET, *asked, f"file://{file}{SHOWN[name]}"], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"Which of {', '.join(RUNS)}; all unless some are named."
+    )
+    chosen = parser.parse_args().names or list(RUNS)
+    if unknown := [one for one in chosen if one not in RUNS]:
+        parser.error(f"there is no page {unknown[0]}; there are {', '.join(RUNS)}")
+    with tempfile.TemporaryDirectory() as place:
+        for one in chosen:
+            make(one, Path(place))
