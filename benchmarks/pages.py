@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from prism.cli import main
-from prism.cli.explore import explored
+from prism.cli.explore import page_of
 from prism.cli.loading import load_run
 from prism.files.encoding import json_text
 from prism.files.storage import write_file
@@ -26,18 +26,18 @@ RUNS = {
     "allen-cahn": ["solve", "allen-cahn", "--dim", "100", "--minutes", "2"],
     "convection": ["solve", "convection", "--dim", "50", "--minutes", "6"],
 }
-SHOWN = {"allen-cahn": "", "convection": "#view=field&across=x1&up=t&beta=8"}
-"""Which part of a page its picture shows."""
+FRAGMENTS = {"allen-cahn": "", "convection": "#view=field&across=x1&up=t&mu.beta=8"}
+"""The address behind # at which its picture is taken."""
 SIZE = "1280,690"
-QUIET = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000")
+BROWSER_OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000")
 
 
 def make(name: str, directory: Path) -> None:
-    """Solve, explore, keep."""
+    """Solve the family and keep the content of its page."""
     run = directory / name
     if main([*RUNS[name], "--out", str(run)]):
         raise SystemExit(f"{name} was not solved")
-    page = explored(load_run(run), run, None)
+    page = page_of(load_run(run), run, None)
     write_file(PAGES / f"{name}.json", (json_text(page.content) + "\n").encode())
     picture(name, page, directory)
 
@@ -50,7 +50,9 @@ def picture(name: str, page: Page, directory: Path) -> None:
     file, shot = directory / f"{name}.html", FIGURES / f"explore-{name}.png"
     page.save(file, force=True)
     asked = [f"--user-data-dir={directory / 'browser'}", f"--window-size={SIZE}", f"--screenshot={shot}"]
-    subprocess.run([browser, *QUIET, *asked, f"file://{file}{SHOWN[name]}"], check=True, capture_output=True)
+    subprocess.run(
+        [browser, *BROWSER_OPTIONS, *asked, f"file://{file}{FRAGMENTS[name]}"], check=True, capture_output=True
+    )
 
 
 if __name__ == "__main__":
@@ -61,6 +63,6 @@ if __name__ == "__main__":
     chosen = parser.parse_args().names or list(RUNS)
     if unknown := [one for one in chosen if one not in RUNS]:
         parser.error(f"there is no page {unknown[0]}; there are {', '.join(RUNS)}")
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as directory:
         for one in chosen:
-            make(one, Path(place))
+            make(one, Path(directory))

@@ -260,6 +260,22 @@ def guard_costs(parts: Mapping[str, Row]) -> str:
     return markdown(rows)
 
 
+def explore(record: Row) -> str:
+    """One line for each page of explore.py."""
+    return markdown(
+        [
+            {
+                "family": f"{row['family']}, {row['dimension']:,} D",
+                "page": f"{row['bytes'] / 1000:,.0f} kB",
+                "from the live solution": f"{row['difference_from_live']:.0e}",
+                "in double precision": f"{row['difference_in_double_precision']:.0e}",
+                "slider to field": f"{row['milliseconds']:.0f} ms",
+            }
+            for row in record["rows"]
+        ]
+    )
+
+
 def study(name: str, record: Row) -> str:
     """The table and the finding of `prism bench NAME`, with the command."""
     known, rows = STUDIES[name], record["rows"]
@@ -286,6 +302,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "kink": ("kink.json", markdown),
     "wave-conditions": ("wave_conditions.json", markdown),
     "basket": ("basket.json", markdown),
+    "explore": ("explore.json", explore),
     "reliability": ("reliability.json", reliability),
     "reliability-details": ("reliability.json", reliability_details),
     "reliability-guards": ("reliability.json", guard_costs),

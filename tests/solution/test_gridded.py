@@ -46,7 +46,7 @@ def test_values_are_those_of_the_solution(solution, found):
 
 def test_it_is_labelled(found):
     assert found["x2"].attrs["long_name"] == "$x_{2}$"
-    assert found["u"].attrs["long_name"] == "u, prediction"
+    assert found["u"].attrs["long_name"] == "û, prediction"
     assert float(found["x1"]) == 0.3
     assert found.attrs["dimension"] == 5
     assert "3 coordinates" in found.attrs["other_coordinates"]
@@ -56,7 +56,7 @@ def test_it_is_labelled(found):
 def test_plots_carry_the_labels(found):
     panel = found["u"].isel(beta=0, t=1).plot()[0].axes
     assert panel.get_xlabel() == "$x_{2}$"
-    assert panel.get_ylabel() == "u, prediction"
+    assert panel.get_ylabel() == "û, prediction"
     panel.figure.clear()
 
 

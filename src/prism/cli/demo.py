@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from prism.cli.configuration import new_options
-from prism.cli.explore import explored, write_page
+from prism.cli.explore import page_of, write_page
 from prism.cli.loading import load_run
 from prism.cli.solve import build, solve_into
 from prism.cli.speech import say
@@ -26,15 +26,15 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
         "Then it is tested at points and parameters it has never seen, against two answers without learning:\n"
         "trivial (a multiple of 1 − |x|²) and μ-blind (the mean over μ of the exact solution)."
     )
-    place = OutputFile.tried(Path(f"{directory.path}.html"), (), replace=True)
+    output = OutputFile.tried(Path(f"{directory.path}.html"), (), replace=True)
     task = build(new_options({"family": "allen-cahn", "dim": 100, "minutes": MINUTES, "lift": LIFT}))
     code = solve_into(directory, task, resume=False, as_json=options.json)
-    return code if code else explore_demo(directory.path, place)
+    return code if code else explore_demo(directory.path, output)
 
 
-def explore_demo(path: Path, place: OutputFile) -> int:
+def explore_demo(path: Path, output: OutputFile) -> int:
     """The page of the run, beside it; an earlier one is replaced, as the run is."""
     say("Last, a page with sliders is made; for it the trust is calibrated at a few hundred parameters.")
-    report = write_page(explored(load_run(path), path, None), place)
+    report = write_page(page_of(load_run(path), path, None), output)
     say(f"open {report['out']} in a browser: the network is in it, and follows the sliders of μ₁ and μ₂")
     return 0

@@ -11,12 +11,11 @@ from prism.cli.trust import kept_calibration
 from prism.errors import InputError
 from prism.files.outputs import OutputFile
 from prism.files.reading import Unreadable, read_json
-from prism.numerics.steps import Steps
 from prism.reporting.records import RUN
-from prism.solution.explorer.content import content, slices, usual_coordinates, work
+from prism.solution.explorer.content import explored, subspace_content
 from prism.solution.explorer.page import Page
-from prism.solution.explorer.probes import Subject
 from prism.solution.explorer.server import PageServer
+from prism.solution.explorer.subject import Subject
 from prism.solution.solution import Solution
 
 
@@ -30,25 +29,22 @@ def run(options: argparse.Namespace, output: OutputFile | None) -> int:
     path = Path(options.run_directory)
     solution = solution_of(read_run(path), path, getattr(options, "family", None))
     with PageServer(options.port) if options.serve else contextlib.nullcontext() as server:
-        page = explored(solution, path, options.coordinates, options.serve)
+        page = page_of(solution, path, options.coordinates, options.serve)
         report = {"out": None} if output is None else write_page(page, output)
         report |= {"coordinates": [one["name"] for one in page.content["slices"]["coordinates"]]}
         answer(report, [] if output is None else [f"open {report['out']} in a browser"], options.json)
         if server is not None:
             say(f"serving {server.address} to this machine until Ctrl-C")
             subject = Subject(solution.model, solution.family, solution.limits)
-            server.offer(page.html(), lambda names: slices(subject, names, lambda: None))
+            server.offer(page.html(), lambda names: subspace_content(subject, names))
     return 0
 
 
-def explored(solution: Solution, path: Path, names: Sequence[str] | None, served: bool = False) -> Page:
-    """The page of a run, with a bar as it is made."""
-    family = solution.family
-    chosen = usual_coordinates(family) if names is None else list(names)
-    subject, remarks = Subject(solution.model, family, solution.limits), [*solution.describe(), *judged(path)]
+def page_of(solution: Solution, path: Path, names: Sequence[str] | None, served: bool = False) -> Page:
+    """The page of a run, with the trust that it keeps."""
+    subject, remarks = Subject(solution.model, solution.family, solution.limits), solution.describe()
     calibrate = lambda: kept_calibration(path, solution)
-    with Steps("exploring", work(family, chosen)) as tell:
-        return Page(content(subject, calibrate, chosen, remarks, tell, served))
+    return explored(subject, calibrate, names, [*remarks, *measured_errors(path)], served=served)
 
 
 def write_page(page: Page, output: OutputFile) -> dict[str, object]:
@@ -58,16 +54,12 @@ def write_page(page: Page, output: OutputFile) -> dict[str, object]:
     return {"out": str(output.path), "bytes": len(whole)}
 
 
-def judged(path: Path) -> list[str]:
+def measured_errors(path: Path) -> list[str]:
     """The errors that a run measured, in a line; nothing where it has none."""
-    if not RUN.holds(path):
-        return []
-    with contextlib.suppress(Unreadable):
-        return _errors(read_json(path / "report.json", dict))
-    return []
-
-
-def _errors(report: Mapping[str, object]) -> list[str]:
+    report: Mapping[str, object] = {}
+    if RUN.holds(path):
+        with contextlib.suppress(Unreadable):
+            report = read_json(path / "report.json", dict)
     names = {
         "relative_l2": "relative L2 error",
         "trivial_error": "trivial",

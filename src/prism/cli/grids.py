@@ -24,7 +24,7 @@ def predict_grid(options: argparse.Namespace, output: OutputFile | None) -> int:
         raise InputError(f"a grid is written as netCDF, not to {options.out}; give --out FILE.nc")
     sides = parse_grid(options.grid)
     solution = load_run(Path(options.run_directory), getattr(options, "family", None))
-    for name, number in parse_values(options.mu or [], solution.family.parameters, whole=False).items():
+    for name, number in parse_values(options.mu or [], solution.family.parameters, complete=False).items():
         if name in sides:
             raise InputError(f"{name} is given by --grid and by --mu; give it once")
         sides[name] = np.asarray(number)

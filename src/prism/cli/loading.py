@@ -83,8 +83,8 @@ def parse_mu(given: list[str], solution: Solution) -> dict[str, float]:
     return parse_values(given, solution.family.parameters)
 
 
-def parse_values(given: list[str], parameters: ParameterSpace, whole: bool = True) -> dict[str, float]:
-    """`mu1=0.7 mu2=1.2`, every parameter once; not all of them, unless `whole`."""
+def parse_values(given: list[str], parameters: ParameterSpace, complete: bool = True) -> dict[str, float]:
+    """`mu1=0.7 mu2=1.2`, every parameter once; only some of them, unless `complete`."""
     values: dict[str, float] = {}
     for text in given:
         name, equals, number = text.partition("=")
@@ -97,6 +97,6 @@ def parse_values(given: list[str], parameters: ParameterSpace, whole: bool = Tru
             raise InputError(f"{malformed} ({error})") from None
         if not math.isfinite(values[name]):
             raise InputError(malformed)
-    if whole:
+    if complete:
         parameters.array(**values)
     return values

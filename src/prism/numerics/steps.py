@@ -1,4 +1,4 @@
-"""How far a piece of work is whose parts are counted."""
+"""A progress bar over a piece of work whose parts are counted."""
 
 import sys
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from tqdm import tqdm
 
 
-class Steps:
-    """`with Steps("exploring", 20) as tell:` a bar over so many steps, one for each call of `tell`.
+class WorkBar:
+    """`with WorkBar("exploring", 20) as tell:` a bar over so many parts, one for each call of `tell`.
 
     It is quiet where `show` is off, and sparse where nobody watches a terminal.
     """
@@ -15,13 +15,14 @@ class Steps:
     def __init__(self, work: str, count: int, show: bool = True):
         watched = sys.stderr.isatty()
         form = "{desc} {percentage:3.0f}%|{bar:24}| {elapsed}<{remaining}"
-        self._bar = tqdm(total=count, desc=work, file=sys.stderr, mininterval=0.2 if watched else 15.0, bar_format=form)
+        pause = 0.2 if watched else 15.0
+        self._bar = tqdm(total=count, desc=work, disable=not show, file=sys.stderr, mininterval=pause, bar_format=form)
 
     def __enter__(self) -> Callable[[], None]:
-        return self._step
+        return self._tell
 
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
-    def _step(self) -> None:
+    def _tell(self) -> None:
         self._bar.update(1)

@@ -151,7 +151,7 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
         "parameters": model.parameters.bounds(),
         "trained": np.transpose(limits.parameter_box()).tolist(),
         "region": limits.region.as_json(),
-        **described(model),
+        **network_layout(model),
         "groups": [{"kind": recipe.kind, **recipe.numbers} for recipe in recipes],
         **_vanishing(constraint),
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
@@ -163,7 +163,7 @@ def numpy_files(model: Model, family: Family, limits: Limits) -> dict[str, bytes
     }
 
 
-def described(model: Model) -> dict[str, object]:
+def network_layout(model: Model) -> dict[str, object]:
     """How the arrays of a network are put together, its lift apart."""
     return {
         "logarithmic": model.parameters.logarithmic,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,7 +17,7 @@ from prism.numerics.extras import extra_module
 from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 from prism.solution.limits import Limits
-from prism.solution.prediction import PointFunction, at_places, exact, value
+from prism.solution.prediction import PairFunction, at_places, exact, value
 from prism.solution.slices import axis_of
 
 if TYPE_CHECKING:
@@ -28,15 +28,16 @@ MOST_POINTS = 20_000_000
 CHUNK_COORDINATES = 20_000_000
 """Coordinates of the points that are made at once to tell where they lie."""
 CHUNK_POINTS = 100_000
-MEANINGS = {"u": "u, prediction", "exact": "u, exact", "error": "prediction − exact", "outside": "beyond training"}
+MEANINGS = {"u": "û, prediction", "exact": "u, exact", "error": "û − u, error", "outside": "beyond training"}
 
 
 def dataset(model: Model, family: Family, limits: Limits, coordinates: Mapping[str, Any]) -> "Dataset":
-    """See `Solution.to_xarray`."""
+    """u on a grid of named coordinates and parameters, beside the exact solution, the error and what lies beyond
+    training."""
     xarray, grid = extra_module("xarray", "explore"), Grid.of(family, coordinates)
-    found: dict[str, np.ndarray] = {"u": grid.values(value, model)}
+    found: dict[str, np.ndarray] = {"u": grid.values(eqx.Partial(value, model, family))}
     if family.has_exact:
-        found |= {"exact": grid.values(exact, None)}
+        found |= {"exact": grid.values(eqx.Partial(exact, family))}
         found |= {"error": found["u"] - found["exact"]}
     found["outside"] = grid.outside(limits)
     named = lambda name, array: (grid.dimensions, array, {"long_name": MEANINGS[name]})
@@ -56,9 +57,9 @@ class Grid:
     def of(family: Family, given: Mapping[str, Any]) -> "Grid":
         """What was given, if it fits the family."""
         space, domain = family.parameters, family.domain
-        places = [name for name in given if name not in space.names]
-        for name in places:
-            axis_of(domain, name)
+        for name in given:
+            if name not in space.names:
+                axis_of(domain, name)  # refuses what is no coordinate
         missing = [name for name in space.names if name not in given]
         missing += ["t"] if domain.time_horizon is not None and "t" not in given else []
         if missing:
@@ -79,18 +80,18 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         return tuple(self.sides[name].size for name in self.dimensions)
 
-    @cached_property
+    @property
     def _indices(self) -> np.ndarray:
         """Which coordinates of a point are named."""
         names = [name for name in self.sides if name not in self.family.parameters.names]
         return np.asarray([axis_of(self.family.domain, name).index for name in names], int)
 
-    def values(self, function: PointFunction, model: Model | None) -> Float[np.ndarray, "..."]:
+    def values(self, function: PairFunction) -> Float[np.ndarray, "..."]:
         """The function at every point of the grid."""
 
-        def at(places: np.ndarray, mu: np.ndarray) -> np.ndarray:
-            indices = np.broadcast_to(self._indices, places.shape)
-            return at_places(function, model, self.family, indices, places, mu)
+        def at(values: np.ndarray, mu: np.ndarray) -> np.ndarray:
+            indices = np.broadcast_to(self._indices, values.shape)
+            return at_places(function, self.family.domain, indices, values, mu)
 
         return self._chunks(at, CHUNK_POINTS)
 
@@ -98,26 +99,22 @@ class Grid:
         """Of every point whether it, or its μ, lies beyond what was trained."""
         centre = np.asarray(self.family.domain.centre())
 
-        def at(places: np.ndarray, mu: np.ndarray) -> np.ndarray:
-            points = np.tile(centre, (len(places), 1))
-            points[:, self._indices] = places
+        def at(values: np.ndarray, mu: np.ndarray) -> np.ndarray:
+            points = np.tile(centre, (len(values), 1))
+            points[:, self._indices] = values
             return limits.outside(jnp.asarray(points), jnp.asarray(mu, centre.dtype))
 
         return self._chunks(at, max(1, CHUNK_COORDINATES // len(centre)))
 
     def _chunks(self, at: Callable[[np.ndarray, np.ndarray], np.ndarray], size: int) -> np.ndarray:
         """The function of named coordinates and parameters in rows, so many at a time."""
-        names, count = self.family.parameters.names, int(np.prod(self.shape, dtype=int))
-        found = []
+        sides = [np.atleast_1d(side) for side in self.sides.values()]
+        columns = np.broadcast_arrays(*np.meshgrid(*sides, indexing="ij", sparse=True))
+        count, found = columns[0].size, []
         for first in range(0, count, size):
-            numbers = np.unravel_index(np.arange(first, min(first + size, count)), self.shape or (1,))
-            place = dict(zip(self.dimensions, numbers, strict=False))
-            row = lambda name, place=place, number=numbers[0]: (
-                self.sides[name][place[name]] if name in place else np.full(len(number), self.sides[name])
-            )
-            places = [row(name) for name in self.sides if name not in names]
-            stacked = np.stack(places, axis=1) if places else np.zeros((len(numbers[0]), 0))
-            found.append(at(stacked, np.stack([row(name) for name in names], axis=1)))
+            rows = {name: one.flat[first : first + size] for name, one in zip(self.sides, columns, strict=True)}
+            mu = np.stack([rows.pop(name) for name in self.family.parameters.names], axis=1)
+            found.append(at(np.stack([*rows.values()], axis=1) if rows else np.zeros((len(mu), 0)), mu))
         return np.concatenate(found).reshape(self.shape)
 
     def label(self, name: str) -> dict[str, str]:

@@ -12,13 +12,16 @@ from jaxtyping import Array, Float, Int
 from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.arguments import shown
-from prism.numerics.chunks import CHUNK_NUMBERS, map_chunks
+from prism.numerics.chunks import chunk_size, map_chunks
 from prism.objective.residuals import solution_value
+from prism.problem.domains import Domain
 from prism.problem.family import Family
 from prism.shapes import Parameter, Point, Scalar
 
-PointFunction = Callable[[Any, Family, Array, Array], Array]
-"""A function of a network and its family at one pair (x, μ); of the family alone, it asks for no network."""
+PointFunction = Callable[[Model, Family, Array, Array], Array]
+"""A function of a network and its family at one pair (x, μ)."""
+PairFunction = Callable[[Array, Array], Array]
+"""A function at one pair: `eqx.Partial(value, model, family)`, whose arrays JAX then sees as arguments."""
 MOST_AT_ONCE = 4_096
 """Points that are worked on at once."""
 
@@ -28,7 +31,7 @@ def value(model: Model, family: Family, x: Point, mu: Parameter) -> Scalar:
     return solution_value(model, family, x, mu)
 
 
-def exact(model: Model | None, family: Family, x: Point, mu: Parameter) -> Scalar:
+def exact(family: Family, x: Point, mu: Parameter) -> Scalar:
     """u where the family knows it."""
     return family.exact(x, family.parameters.named(mu))
 
@@ -50,34 +53,29 @@ def at_points(function: PointFunction, model: Model, family: Family, x: Array, m
 
 
 def at_places(
-    function: PointFunction,
-    model: Model | None,
-    family: Family,
+    function: PairFunction,
+    domain: Domain,
     indices: Int[np.ndarray, "rows moving"],
     values: Float[np.ndarray, "rows moving"],
     mu: Float[np.ndarray, "rows p"],
 ) -> Float[np.ndarray, "rows"]:
-    """The function at points that are the centre of the domain but for some coordinates, each row with its own; what
-    has the size of the dimension is made on the way, for a few rows at a time."""
-    size = max(1, min(MOST_AT_ONCE, CHUNK_NUMBERS // family.domain.coordinates, len(values)))
-    dtype = jnp.zeros(()).dtype
-    found = []
+    """The function at points that differ from the centre in a few coordinates, each row in its own. Whole points exist
+    for one chunk of rows at a time."""
+    size = chunk_size(len(values), domain.coordinates, MOST_AT_ONCE)
+    dtype, found = jnp.zeros(()).dtype, []
     for first in range(0, len(values), size):
-        fill = lambda rows, first=first: np.concatenate([rows[first : first + size], rows[:1].repeat(size, axis=0)])[
-            :size
-        ]
-        places, parameters = jnp.asarray(fill(values), dtype), jnp.asarray(fill(mu), dtype)
-        some = _at_places(function, model, family, jnp.asarray(fill(indices)), places, parameters)
-        found.append(np.asarray(some, np.float64)[: len(values) - first])
+        rows = np.arange(first, first + size) % len(values)  # the last chunk is filled up: one program serves all
+        chunk = (jnp.asarray(indices[rows]), jnp.asarray(values[rows], dtype), jnp.asarray(mu[rows], dtype))
+        found.append(np.asarray(_at_places(function, domain, *chunk), np.float64)[: len(values) - first])
     return np.concatenate(found)
 
 
 @eqx.filter_jit
 def _at_places(
-    function: PointFunction, model: Model | None, family: Family, indices: Array, values: Array, mu: Array
+    function: PairFunction, domain: Domain, indices: Array, values: Array, mu: Array
 ) -> Float[Array, "rows"]:
-    centre = family.domain.centre()
-    return jax.vmap(lambda own, row, m: function(model, family, centre.at[own].set(row), m))(indices, values, mu)
+    centre = domain.centre()
+    return jax.vmap(lambda own, row, m: function(centre.at[own].set(row), m))(indices, values, mu)
 
 
 def asked_points(family: Family, x: Array, parameters: Mapping[str, float | Array]) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -83,12 +84,12 @@ def slice_figure(
     columns = 3 if family.has_exact else 1
     figure, panels = canvas(len(rows), columns, (4.6 * columns, 0.4 + 3.6 * len(rows)))
     for line, mu in zip(np.reshape(panels, (len(rows), columns)), rows, strict=True):
-        predicted, exact = slice_values(model, family, mu, across, up)
-        fields = [("prediction", predicted, "viridis"), ("exact", exact, "viridis")]
-        fields.append(("prediction − exact", predicted - exact, "RdBu_r"))
+        predicted, truth = slice_values(model, family, mu, across, up)
+        fields = [("prediction", predicted, "viridis"), ("exact", truth, "viridis")]
+        fields.append(("prediction − exact", predicted - truth, "RdBu_r"))
         at = ", ".join(f"{name} = {float(v):.3g}" for name, v in zip(family.parameters.names, mu, strict=True))
         for panel, (title, values, colours) in zip(line, fields, strict=False):
-            reference = values if colours == "RdBu_r" or not family.has_exact else exact
+            reference = values if colours == "RdBu_r" or not family.has_exact else truth
             largest = np.nanmax(np.abs(reference))
             limits = (-largest, largest) if colours == "RdBu_r" else (np.nanmin(reference), np.nanmax(reference))
             ticks = across.ticks(len(values)), up.ticks(len(values))
@@ -108,7 +109,9 @@ def thumbnail(model: Model, family: Family) -> "Figure":
     slices, middle = usual_slices(family.domain), family.parameters.middle()
     if not slices:
         line = axis_of(family.domain, "x1")
-        panel.plot(line.ticks(THUMBNAIL), slice_values(model, family, middle, line, line, THUMBNAIL)[0].diagonal())
+        ticks, mu = line.ticks(THUMBNAIL)[:, None], np.repeat(np.asarray(middle)[None], THUMBNAIL, axis=0)
+        u = eqx.Partial(value, model, family)
+        panel.plot(ticks, at_places(u, family.domain, np.full((THUMBNAIL, 1), line.index), ticks, mu))
         panel.set(xlabel=line.label, ylabel="u")
         return figure
     across, up = next(iter(slices.values()))
@@ -126,9 +129,10 @@ def slice_values(
     size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101)) if size is None else size
     grid = np.stack(np.meshgrid(across.ticks(size), up.ticks(size), indexing="ij"), axis=-1).reshape(-1, 2)
     every = lambda row: np.repeat(np.asarray(row)[None], len(grid), axis=0)
-    at = lambda function: at_places(function, model, family, every([across.index, up.index]), grid, every(mu))
+    at = lambda function: at_places(function, domain, every([across.index, up.index]), grid, every(mu))
     outside = np.zeros(len(grid), bool)
     if domain.ball_radius is not None:
         outside = np.sum(grid**2, axis=1) > domain.ball_radius**2
     clear = lambda column: np.where(outside, np.nan, column).reshape(size, size)
-    return clear(at(value)), clear(at(exact) if family.has_exact else np.nan)
+    predicted = at(eqx.Partial(value, model, family))
+    return clear(predicted), clear(at(eqx.Partial(exact, family)) if family.has_exact else np.nan)

@@ -17,7 +17,6 @@ from prism.errors import BeyondTraining, InputError, NotImproved
 from prism.networks.model import Model
 from prism.networks.tunable import Tunable
 from prism.numerics.keys import Purpose, stream
-from prism.numerics.steps import Steps
 from prism.numerics.texts import counted
 from prism.problem.family import Family
 from prism.problem.laws import evaluated_by
@@ -27,9 +26,9 @@ from prism.solution import artifacts, prediction
 from prism.solution.canvas import png
 from prism.solution.cards import card
 from prism.solution.evaluation import Evaluation, evaluate
-from prism.solution.explorer.content import content, usual_coordinates, work
+from prism.solution.explorer.content import explored
 from prism.solution.explorer.page import Page
-from prism.solution.explorer.probes import Subject
+from prism.solution.explorer.subject import Subject
 from prism.solution.export import export
 from prism.solution.gridded import dataset
 from prism.solution.history import UNKNOWN, History, Training
@@ -176,9 +175,7 @@ class Solution(eqx.Module):
         The first page calibrates the trust, as `trust` does.
         """
         subject = Subject(self.model, self.family, self.limits)
-        names = usual_coordinates(self.family) if coordinates is None else list(coordinates)
-        with Steps("exploring", work(self.family, names), progress) as tell:
-            return Page(content(subject, lambda: self.calibration, names, self.describe(), tell))
+        return explored(subject, lambda: self.calibration, coordinates, self.describe(), progress)
 
     def to_xarray(self, /, **coordinates: float | Sequence[float] | np.ndarray | Array) -> "Dataset":
         """u on a grid as an xarray.Dataset: `solution.to_xarray(x1=np.linspace(-1, 1, 101), t=0.3, mu1=[0.7, 1.2])`.

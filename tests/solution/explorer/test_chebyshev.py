@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from prism.solution.explorer.chebyshev import Untabulated, grid, interpolating, tabulated
+from prism.solution.explorer.chebyshev import Index, Interval, Untabulated, grid, interpolating, tabulated
 
-GENERATOR = np.random.default_rng(7)
-BOX = ((-1.0, 1.0), (0.0, 2.0), (0.5, 1.5))
+BOX = (Interval(-1.0, 1.0), Interval(0.0, 2.0), Interval(0.5, 1.5))
 
 
 def points(variables, count: int = 300) -> np.ndarray:
-    column = lambda v: GENERATOR.integers(v, size=count) if isinstance(v, int) else GENERATOR.uniform(*v, size=count)
-    return np.stack([np.asarray(column(variable), float) for variable in variables], axis=1)
+    generator = np.random.default_rng(7)
+    return np.stack([variable.random(count, generator) for variable in variables], axis=1)
 
 
 FUNCTIONS = {
@@ -42,7 +41,7 @@ def test_a_function_of_few_products_makes_a_small_table():
 def test_a_variable_that_counts_picks_a_function():
     rates = np.asarray([0.5, -1.0, 2.0])
     function = lambda y: np.sin(rates[y[:, 0].astype(int)] * y[:, 1]) * y[:, 2]
-    variables = (3, (-1.0, 1.0), (0.5, 1.5))
+    variables = (Index(3), *BOX[::2])
     table, asked = tabulated(function, variables, 2, 1e-9), points(variables)
     np.testing.assert_allclose(table(asked), function(asked), atol=1e-8)
     assert table.cores[0].shape[1] == 3

@@ -15,50 +15,22 @@ from helpers import (
     Terms,
     linear,
 )
+from solution.explorer.pages import Anywhere, content_of, solution_of
 from solution.explorer.script import along, ask
-from solution.networks import random_network
 
 from prism.derivatives.operators import Laplacian
 from prism.errors import InputError, PrismError
 from prism.networks.lifts.parts import Norm, Time
-from prism.networks.model import Architecture
-from prism.networks.modulation import FILM
 from prism.problem.constraints import HardConstraint
-from prism.problem.domains import Ball, Cube, Domain
-from prism.problem.family import Family
-from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.problem.domains import Ball, Cube
+from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.time_domains import TimeCylinder
-from prism.solution.explorer.content import network_content, slices, usual_coordinates
-from prism.solution.explorer.probes import Subject
 from prism.solution.solution import Solution
 
 ROUNDING = 1e-12
 """In float64, of the solution's size: sums in another order."""
 TABLE = 1e-7
 """A table of the constraint is made to 1e-9 of its own size, on a box that is larger than where it is asked."""
-
-
-class Anywhere(Family):
-    """Δu = 0 on any domain and for any parameters, under no constraint."""
-
-    domain: Domain
-    parameters: ParameterSpace
-    terms = {"lap": Laplacian()}
-
-    def residual(self, u, x, mu):
-        return u.lap
-
-
-def solution_of(family: Family, lift=None, modulation=FILM, depth: int = 2, **changes) -> Solution:
-    architecture = Architecture(linear(6) if lift is None else lift, 5, depth, 4, 2, modulation, **changes)
-    return Solution(random_network(family, architecture), family)
-
-
-def content_of(solution: Solution, names=None) -> dict:
-    """All but the trust."""
-    subject = Subject(solution.model, solution.family, solution.limits)
-    names = usual_coordinates(solution.family) if names is None else names
-    return {**network_content(subject), "slices": slices(subject, names, lambda: None), "trust": {}}
 
 
 def check(solution: Solution, tolerance: float = ROUNDING, names=None) -> dict:
@@ -131,7 +103,7 @@ class Somewhere(Anywhere):
 
 
 def test_a_constraint_without_a_table_is_refused():
-    with pytest.raises(PrismError, match="factor of its constraint"):
+    with pytest.raises(PrismError, match="factor of its hard constraint"):
         content_of(solution_of(Somewhere(Cube(2, -1.0, 1.0), Uniform(k=(0.5, 1.5)))))
 
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from solution.explorer.test_numbers import Anywhere, content_of, solution_of
+from solution.explorer.pages import Anywhere, content_of, solution_of
 
 from prism.errors import InputError, UnusableOutput
 from prism.networks.lifts.parts import Dense
@@ -61,6 +61,11 @@ def test_a_notebook_shows_it_in_a_frame(page):
     shown = page._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert shown.count("<") == 2  # the frame alone: all else is quoted
+
+
+def test_a_page_of_another_version_is_refused(page):
+    with pytest.raises(InputError, match="another version"):
+        Page({**page.content, "format": 0}).html()
 
 
 def test_the_usual_coordinates():

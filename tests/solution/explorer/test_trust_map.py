@@ -11,8 +11,8 @@ from prism.networks.lifts.parts import Dense
 from prism.networks.model import Architecture
 from prism.numerics.keys import Purpose, stream
 from prism.solution.explorer.content import network_content
-from prism.solution.explorer.probes import Subject
-from prism.solution.explorer.trust_map import steps, trust_map
+from prism.solution.explorer.subject import Subject
+from prism.solution.explorer.trust_map import reports, trust_map
 from prism.solution.rings import Fit, Ring
 from prism.solution.solution import Solution
 from prism.solution.trust import Calibration, judge
@@ -31,7 +31,7 @@ def told():
     solution = Solution(random_network(family, Architecture(Dense(3), 3, 2, 3, 1)), family)
     calibration, count = Calibration((0.1, 0.5, 2.0), FITS), []
     found = trust_map(solution.model, family, calibration, lambda: count.append(1))
-    assert len(count) == steps(2)
+    assert len(count) == reports(2)
     content = {**network_content(Subject(solution.model, family, solution.limits)), "trust": found}
     return solution, calibration, {**content, "slices": {"lift": [], "coordinates": []}}
 

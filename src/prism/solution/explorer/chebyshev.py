@@ -8,6 +8,7 @@ approximation (Bebendorf 2000): a few rows and columns of the matrix of values, 
 before it. The rest is singular value decompositions. What the table misses is measured at random points.
 """
 
+import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,19 +18,19 @@ from jaxtyping import Float
 
 Function = Callable[[np.ndarray], np.ndarray]
 """Of many points (rows of variables) at once."""
-Variable = tuple[float, float] | int
-"""An interval, or how many values there are to count."""
 FEWEST_NODES, MOST_NODES = 16, 512
 LINES = 8
 """Lines along which it is measured how many Chebyshev polynomials a variable needs."""
+ACCEPTED = 10.0
+"""Times the tolerance that a table may miss."""
 ATTEMPTS, MORE = 4, 1.3
-"""So often, with so many times as many nodes, where a table misses more than it should."""
+"""A table that misses more is made again, so often at most, each time with so many times the nodes."""
 LARGEST_SIDE = 200_000
-"""Rows, or columns, of the matrix."""
+"""Most rows, or columns, of the matrix of values."""
 SAMPLES = 400
 """Entries of the matrix at which cross approximation looks for its error."""
 MOST_RANK = 160
-PROBES = 200
+TEST_POINTS = 200
 """Random points at which the finished table is compared with the function."""
 
 
@@ -37,26 +38,94 @@ class Untabulated(Exception):
     """Why there is no table of a function, as the rest of a sentence about it."""
 
 
+class Variable(abc.ABC):
+    """One argument of a function."""
+
+    @abc.abstractmethod
+    def random(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """So many values, all equally likely."""
+
+    @abc.abstractmethod
+    def nodes(self, count: int) -> np.ndarray:
+        """The values at which the function is looked at, for a series of so many terms."""
+
+    @abc.abstractmethod
+    def series(self, values: np.ndarray, count: int) -> Float[np.ndarray, "n k"]:
+        """Every term of the series at some values."""
+
+    @abc.abstractmethod
+    def coefficients(self, count: int) -> Float[np.ndarray, "k nodes"]:
+        """The matrix from values at the nodes to the coefficients of the series."""
+
+
+@dataclass(frozen=True)
+class Interval(Variable):
+    """A number between two ends; its series is Chebyshev's."""
+
+    low: float
+    high: float
+
+    def random(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        return generator.uniform(self.low, self.high, count)
+
+    def nodes(self, count: int) -> np.ndarray:
+        """The zeros of T_count."""
+        return (self.low + self.high) / 2 + (self.high - self.low) / 2 * np.polynomial.chebyshev.chebpts1(count)
+
+    def series(self, values: np.ndarray, count: int) -> Float[np.ndarray, "n k"]:
+        standard = (2.0 * values - self.low - self.high) / (self.high - self.low)
+        return np.polynomial.chebyshev.chebvander(standard, count - 1)
+
+    def coefficients(self, count: int) -> Float[np.ndarray, "k nodes"]:
+        nodes = np.polynomial.chebyshev.chebpts1(count)
+        matrix = np.polynomial.chebyshev.chebvander(nodes, count - 1).T * (2.0 / count)
+        matrix[0] /= 2.0
+        return matrix
+
+
+@dataclass(frozen=True)
+class Index(Variable):
+    """A number that counts, 0 ... size − 1; the terms of its series pick one value each."""
+
+    size: int
+
+    def random(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        return generator.integers(self.size, size=count).astype(float)
+
+    def nodes(self, count: int) -> np.ndarray:
+        return np.arange(self.size, dtype=float)
+
+    def series(self, values: np.ndarray, count: int) -> Float[np.ndarray, "n k"]:
+        return (values[:, None] == np.arange(self.size)[None]).astype(float)
+
+    def coefficients(self, count: int) -> Float[np.ndarray, "k nodes"]:
+        return np.eye(self.size)
+
+
 @dataclass(frozen=True)
 class Table:
     """The matrices C_vk as one array (left, k, right) for each variable."""
 
     variables: tuple[Variable, ...]
-    cores: tuple[Float[np.ndarray, "_left _degrees _right"], ...]
+    cores: tuple[Float[np.ndarray, "_left _terms _right"], ...]
     error: float
     """The largest error at random points, over the root mean square of the function there."""
 
     def __call__(self, points: Float[np.ndarray, "n variables"]) -> Float[np.ndarray, "n"]:
         rows = np.ones((len(points), 1))
         for core, variable, column in zip(self.cores, self.variables, points.T, strict=True):
-            rows = np.einsum("nl,nk,lkr->nr", rows, _series(column, variable, core.shape[1]), core, optimize=True)
+            rows = np.einsum("nl,nk,lkr->nr", rows, variable.series(column, core.shape[1]), core, optimize=True)
         return rows[:, 0]
 
 
 def tabulated(
     function: Function, variables: Sequence[Variable], leading: int, tolerance: float, seed: int = 0
 ) -> Table:
-    """The table of a function; `leading` of its variables stand on one side of the cross approximation."""
+    """The table of a function, made to miss it by `tolerance` of its size; how much it does miss is its `error`.
+
+    `leading` of the variables stand on one side of the cross approximation. A function that is not finite everywhere,
+    or needs more nodes than there is room for, is `Untabulated`.
+    """
     generator = np.random.default_rng(seed)
 
     def finite(points: np.ndarray) -> np.ndarray:
@@ -65,26 +134,21 @@ def tabulated(
             raise Untabulated("is not finite everywhere")
         return values
 
-    lines = _bases(variables, generator)
-    degrees = [_degree(finite, lines, place, variable, tolerance) for place, variable in enumerate(variables)]
-    probes = _random(variables, PROBES, generator)
-    truth = finite(probes)
+    counts = _counts(finite, variables, tolerance, generator)
+    tested = _random(variables, TEST_POINTS, generator)
+    truth = finite(tested)
     size = np.sqrt(np.mean(truth**2)) or 1.0
     best = Table(tuple(variables), (), math.inf)
     for _ in range(ATTEMPTS):
-        if max(math.prod(degrees[:leading]), math.prod(degrees[leading:])) > LARGEST_SIDE:
+        if max(math.prod(counts[:leading]), math.prod(counts[leading:])) > LARGEST_SIDE:
             break
-        nodes = [_nodes(count, variable) for count, variable in zip(degrees, variables, strict=True)]
-        crossed = _cross(finite, nodes, leading, tolerance, generator)
-        table = replace(best, cores=_train(*crossed, degrees, variables, leading, tolerance))
-        error = float(np.max(np.abs(table(probes) - truth)) / size)
+        crossed = _cross(finite, counts, variables, leading, tolerance, generator)
+        table = replace(best, cores=_tensor_train(*crossed, counts, variables, leading, tolerance))
+        error = float(np.max(np.abs(table(tested) - truth)) / size)
         best = replace(table, error=error) if error < best.error else best
-        if error <= 10.0 * tolerance:
+        if error <= ACCEPTED * tolerance:
             break
-        degrees = [
-            count if isinstance(variable, int) else math.ceil(MORE * count)
-            for count, variable in zip(degrees, variables, strict=True)
-        ]
+        counts = [_more(count, variable) for count, variable in zip(counts, variables, strict=True)]
     if not best.cores:
         raise Untabulated("changes too fast for a table of few numbers")
     return best
@@ -92,21 +156,31 @@ def tabulated(
 
 def grid(counts: Sequence[int], variables: Sequence[Variable]) -> Float[np.ndarray, "n variables"]:
     """All points whose coordinates are nodes, the last variable running fast."""
-    nodes = [_nodes(count, variable) for count, variable in zip(counts, variables, strict=True)]
+    nodes = [variable.nodes(count) for count, variable in zip(counts, variables, strict=True)]
     return np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1).reshape(-1, len(nodes))
 
 
 def interpolating(values: np.ndarray, variables: Sequence[Variable], tolerance: float) -> Table:
     """The table of a function of which the values on a `grid` are known, one axis for each variable."""
-    for axis, count in enumerate(values.shape):
-        values = np.moveaxis(np.tensordot(_coefficients(count), values, axes=(1, axis)), 0, axis)
+    for axis, (count, variable) in enumerate(zip(values.shape, variables, strict=True)):
+        values = np.moveaxis(np.tensordot(variable.coefficients(count), values, axes=(1, axis)), 0, axis)
     return Table(tuple(variables), tuple(_split(values[None, ..., None], tolerance)), math.nan)
 
 
 def _random(variables: Sequence[Variable], count: int, generator: np.random.Generator) -> np.ndarray:
     """So many points of the box."""
-    column = lambda v: generator.integers(v, size=count) if isinstance(v, int) else generator.uniform(*v, size=count)
-    return np.stack([np.asarray(column(variable), float) for variable in variables], axis=1)
+    return np.stack([variable.random(count, generator) for variable in variables], axis=1)
+
+
+def _counts(
+    function: Function, variables: Sequence[Variable], tolerance: float, generator: np.random.Generator
+) -> list[int]:
+    """How many terms the series of each variable needs, on lines through some points."""
+    bases = _bases(variables, generator)
+    return [
+        variable.size if isinstance(variable, Index) else _count(function, bases, place, variable, tolerance)
+        for place, variable in enumerate(variables)
+    ]
 
 
 def _bases(variables: Sequence[Variable], generator: np.random.Generator) -> np.ndarray:
@@ -114,62 +188,43 @@ def _bases(variables: Sequence[Variable], generator: np.random.Generator) -> np.
     functions are often at their steepest."""
     random = _random(variables, LINES, generator)
     for column, variable in zip(random.T, variables, strict=True):
-        if not isinstance(variable, int):
-            low, high = variable
-            special = generator.choice([low, (low + high) / 2, high], size=LINES)
+        if isinstance(variable, Interval):
+            middle = (variable.low + variable.high) / 2
+            special = generator.choice([variable.low, middle, variable.high], size=LINES)
             column[:] = np.where(generator.uniform(size=LINES) < 0.75, special, column)
-            column[0] = (low + high) / 2
+            column[0] = middle
     return random
 
 
-def _nodes(count: int, variable: Variable) -> np.ndarray:
-    """The zeros of T_count on an interval; of a variable that counts, its values."""
-    if isinstance(variable, int):
-        return np.arange(variable, dtype=float)
-    low, high = variable
-    return (low + high) / 2 + (high - low) / 2 * np.polynomial.chebyshev.chebpts1(count)
-
-
-def _series(values: np.ndarray, variable: Variable, count: int) -> Float[np.ndarray, "n k"]:
-    """T_k of the values; of a variable that counts, whether the value is k."""
-    if isinstance(variable, int):
-        return (values[:, None] == np.arange(count)).astype(float)
-    low, high = variable
-    return np.polynomial.chebyshev.chebvander((2.0 * values - low - high) / (high - low), count - 1)
-
-
-def _coefficients(count: int) -> np.ndarray:
-    """The matrix from values at the nodes to coefficients of the Chebyshev series."""
-    matrix = np.polynomial.chebyshev.chebvander(np.polynomial.chebyshev.chebpts1(count), count - 1).T * (2.0 / count)
-    matrix[0] /= 2.0
-    return matrix
-
-
-def _degree(function: Function, bases: np.ndarray, place: int, variable: Variable, tolerance: float) -> int:
-    """How many Chebyshev polynomials a variable needs, on lines through some points."""
-    if isinstance(variable, int):
-        return variable
+def _count(function: Function, bases: np.ndarray, place: int, variable: Variable, tolerance: float) -> int:
+    """For the variable at this place."""
     count, needed = FEWEST_NODES, 0
     while count <= MOST_NODES:
         points = np.repeat(bases, count, axis=0)
-        points[:, place] = np.tile(_nodes(count, variable), len(bases))
+        points[:, place] = np.tile(variable.nodes(count), len(bases))
         values = function(points).reshape(len(bases), count)
-        sizes = np.max(np.abs(values @ _coefficients(count).T), axis=0)
+        sizes = np.max(np.abs(values @ variable.coefficients(count).T), axis=0)
         needed = int(np.max(np.flatnonzero(sizes > tolerance * np.max(np.abs(values))), initial=0)) + 1
-        if needed < count - 2:
+        if needed < count - 2:  # the last terms vanish: the series has converged
             return needed
         count *= 2
     return needed
 
 
+def _more(count: int, variable: Variable) -> int:
+    return count if isinstance(variable, Index) else math.ceil(MORE * count)
+
+
 def _cross(
-    function: Function, nodes: Sequence[np.ndarray], leading: int, tolerance: float, generator: np.random.Generator
+    function: Function,
+    counts: Sequence[int],
+    variables: Sequence[Variable],
+    leading: int,
+    tolerance: float,
+    generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """U and V with U V close to the matrix of values, whose rows are nodes of the leading variables."""
-    left, right = (
-        np.stack(np.meshgrid(*some, indexing="ij"), axis=-1).reshape(-1, len(some))
-        for some in (nodes[:leading], nodes[leading:])
-    )
+    left, right = grid(counts[:leading], variables[:leading]), grid(counts[leading:], variables[leading:])
     rows, columns = generator.integers(len(left), size=SAMPLES), generator.integers(len(right), size=SAMPLES)
     missing = function(_beside(left[rows], right[columns]))
     size, u, v = np.max(np.abs(missing)), np.zeros((len(left), 0)), np.zeros((0, len(right)))
@@ -192,22 +247,20 @@ def _beside(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.concatenate(widened, axis=1)
 
 
-def _train(
-    u: np.ndarray, v: np.ndarray, degrees: Sequence[int], variables: Sequence[Variable], leading: int, tolerance: float
+def _tensor_train(
+    u: np.ndarray, v: np.ndarray, counts: Sequence[int], variables: Sequence[Variable], leading: int, tolerance: float
 ) -> tuple[np.ndarray, ...]:
     """The coefficients of U V, variable by variable."""
     orthonormal, triangle = np.linalg.qr(u)
     left, values, right = np.linalg.svd(triangle @ v, full_matrices=False)
     kept = max(1, int(np.sum(values > tolerance * np.linalg.norm(values))))
     sides = [
-        (orthonormal @ left[:, :kept]).reshape(*degrees[:leading], kept),
-        (values[:kept, None] * right[:kept]).reshape(kept, *degrees[leading:]),
+        (orthonormal @ left[:, :kept]).reshape(*counts[:leading], kept),
+        (values[:kept, None] * right[:kept]).reshape(kept, *counts[leading:]),
     ]
-    for axis, (count, variable) in enumerate(zip(degrees, variables, strict=True)):
-        if isinstance(variable, int):
-            continue
+    for axis, (count, variable) in enumerate(zip(counts, variables, strict=True)):
         side, place = (0, axis) if axis < leading else (1, axis - leading + 1)
-        moved = np.tensordot(_coefficients(count), sides[side], axes=(1, place))
+        moved = np.tensordot(variable.coefficients(count), sides[side], axes=(1, place))
         sides[side] = np.moveaxis(moved, 0, place)
     return (*_split(sides[0][None], tolerance), *_split(sides[1][..., None], tolerance))
 

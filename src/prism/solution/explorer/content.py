@@ -1,44 +1,81 @@
-"""Everything that a page holds, as JSON: the network behind the lift, slices of it, what is known of the truth, and
-trust."""
+"""Everything that a page holds, as JSON: the network behind the lift, the subspace of the offered coordinates, what is
+known of the truth, and trust."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from prism.errors import InputError
 from prism.numerics.precision import in_double_precision
+from prism.numerics.steps import WorkBar
 from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
-from prism.solution.explorer.conditions import conditions_on, reach
+from prism.solution.explorer.constraint import constraint_on, exact_on
 from prism.solution.explorer.packing import packed
-from prism.solution.explorer.probes import Subject, probes_on
-from prism.solution.explorer.restriction import Slice, restricted
-from prism.solution.explorer.trust_map import steps, trust_map
-from prism.solution.export import described, network_obstacle, numpy_weights
+from prism.solution.explorer.page import FORMAT, Page
+from prism.solution.explorer.places import Places
+from prism.solution.explorer.reference import reference_on
+from prism.solution.explorer.subject import Subject
+from prism.solution.explorer.subspace import Subspace, restricted
+from prism.solution.explorer.trust_map import reports, slider_ends, trained_ends, trust_map
+from prism.solution.export import network_layout, network_obstacle, numpy_weights
+from prism.solution.prediction import exact, value
 from prism.solution.slices import Axis, axis_of
 from prism.solution.trust import Calibration
 
-FORMAT = 1
-FEW, MANY, LARGE = 4, 3, 20_000
-"""How many coordinates are offered unless some are named: fewer in dimensions beyond the last number."""
+ALL_UP_TO = 4
+"""So few coordinates are all offered, unless some are named."""
+WITHOUT_MIDDLE = 20_000
+"""Beyond this dimension the middle coordinate is not offered: its planes cost too much."""
 MOST_COORDINATES = 8
+PROBES = 64
+"""Values of the solution that the page compares its own with."""
 AGREEMENT = 1e-5
 """Of the solution's size: by so much the page's values may differ from ours."""
 
 Content = dict[str, Any]
-Tell = Callable[[], None]
+
+
+def explored(
+    subject: Subject,
+    calibrate: Callable[[], Calibration],
+    names: Sequence[str] | None,
+    remarks: Sequence[str],
+    progress: bool = True,
+    served: bool = False,
+) -> Page:
+    """The page of a solution over the named coordinates, or the usual ones. `remarks` are told in it; a page that is
+    `served` can ask for other coordinates."""
+    if obstacle := network_obstacle(subject.model):
+        raise InputError(f"no page can show this solution: {obstacle}")
+    chosen = usual_coordinates(subject.family) if names is None else list(names)
+    with WorkBar("exploring", reports(subject.family.parameters.size) + 1, progress) as tell:
+        space = subspace_content(subject, chosen)
+        tell()
+        trust = trust_map(subject.model, subject.family, calibrate(), tell)
+    return Page(
+        {
+            **network_content(subject),
+            "remarks": [*remarks, *_approximations(space, trust)],
+            "slices": space,
+            "trust": trust,
+            "agreement": AGREEMENT,
+            "most_coordinates": MOST_COORDINATES,
+            "served": served,
+        }
+    )
 
 
 def usual_coordinates(family: Family) -> list[str]:
-    """The first, the last and some in between."""
+    """The first two, one in the middle, the last."""
     d = family.domain.dimension
-    count = min(d, FEW if d <= LARGE else MANY)
-    numbers = range(1, d + 1) if d <= FEW else [1, 2, *([d // 2] if count > MANY else []), d]
-    return [f"x{number}" for number in numbers]
+    few, more = range(1, d + 1), [1, 2, d // 2, d] if d <= WITHOUT_MIDDLE else [1, 2, d]
+    return [f"x{number}" for number in (few if d <= ALL_UP_TO else more)]
 
 
 def axes_named(family: Family, names: Sequence[str]) -> list[Axis]:
@@ -50,40 +87,11 @@ def axes_named(family: Family, names: Sequence[str]) -> list[Axis]:
     return space
 
 
-def work(family: Family, names: Sequence[str]) -> int:
-    """How often `content` tells that it has gone on."""
-    return steps(family.parameters.size) + 1
-
-
-def content(
-    subject: Subject,
-    calibrate: Callable[[], Calibration],
-    names: Sequence[str],
-    remarks: Sequence[str],
-    tell: Tell,
-    served: bool = False,
-) -> Content:
-    """What the page reads; `tell` is called as the work goes on."""
-    if obstacle := network_obstacle(subject.model):
-        raise InputError(f"no page can show this solution: {obstacle}")
-    found = slices(subject, names, tell)
-    known = trust_map(subject.model, subject.family, calibrate(), tell)
-    return {
-        **network_content(subject),
-        "remarks": [*remarks, *_remarks(found, known)],
-        "slices": found,
-        "trust": known,
-        "agreement": AGREEMENT,
-        "most_coordinates": MOST_COORDINATES,
-        "served": served,
-    }
-
-
 def network_content(subject: Subject) -> Content:
     """What does not depend on the coordinates: the family, its parameters and all of the network but its lift."""
     model, family, space = subject.model, subject.family, subject.family.parameters
     arrays = {name: array for name, array in numpy_weights(model).items() if not name.startswith(("lift_", "group_"))}
-    low, high = (np.asarray(end, np.float64).tolist() for end in space.uniform_box())
+    low, high = trained_ends(space).tolist()
     nodes, weights = space.quadrature()
     region, tuned_at = family.domain.region, subject.limits.tuned_at
     return {
@@ -91,10 +99,10 @@ def network_content(subject: Subject) -> Content:
         "family": type(family).__name__,
         "equation": docstring(type(family))[0],
         "dimension": family.domain.dimension,
-        "parameters": _parameters(space),
+        "parameters": _sliders(space),
         "tuned_at": None if tuned_at is None else [tuned_at[name] for name in space.names],
         "network": {
-            **described(model),
+            **network_layout(model),
             "modulated": len(model.generator.widths),
             "low": low,
             "high": high,
@@ -107,61 +115,38 @@ def network_content(subject: Subject) -> Content:
     }
 
 
-def _remarks(found: Content, known: Content) -> list[str]:
-    """What of the page is approximate, and by how much."""
-    said = [
-        "u is computed in double precision; in its own the solution differs from that by "
-        f"{found['rounding']:.0e} of its size"
-    ]
-    constraint = found["constraint"]
-    tables = {
-        "the factor of the hard condition": constraint["factor"],
-        "its offset": constraint["offset"],
-        "the exact solution": found["exact"],
-    }
-    for what, table in tables.items():
-        if table is not None:
-            said.append(f"{what} is a table that misses it by {table['error']:.0e} of its size at most")
-    if known["residual"] is not None:
-        part = known["interpolation_error"]
-        said.append(f"residuals are interpolated between some μ, within {100 * part:.1g} % where it was tried")
-    return said
+def subspace_content(subject: Subject, names: Sequence[str]) -> Content:
+    """All that depends on which coordinates are offered; in double precision, in which the page computes."""
+    family, axes = subject.family, axes_named(subject.family, names)
+    domain = family.domain
+    base = np.asarray(domain.centre(), np.float64)
+    time = [] if domain.time_horizon is None else [domain.coordinates - 1]
+    with jax.enable_x64(True):
+        wide = Subject(*in_double_precision((subject.model, family)), subject.limits)
+        return {
+            "coordinates": [
+                {"name": f"x{axis.index + 1}", "low": axis.low, "high": axis.high, "base": float(base[axis.index])}
+                for axis in axes
+            ],
+            "time": _time(family, float(base[-1])),
+            "others": domain.dimension - len(axes),
+            "squared_norm": float(np.sum(base[: domain.dimension] ** 2)),
+            "lift": restricted(wide.model.lift, Subspace(base, (*[axis.index for axis in axes], *time))),
+            "constraint": constraint_on(wide.family, axes),
+            **exact_on(wide.family, axes),
+            "reference": reference_on(wide.family, axes),
+            **_probes(wide, axes),
+            "rounding": _rounding(subject, wide, axes),
+        }
 
 
-def _parameters(space: ParameterSpace) -> list[Content]:
-    """The trained interval of each parameter, and how far its slider reaches."""
-    ends = np.asarray(space.from_uniform_coordinate(jnp.asarray(reach(space))), np.float64)
+def _sliders(space: ParameterSpace) -> list[Content]:
+    """The trained interval of each parameter, how far its slider reaches, and where it starts."""
+    ends = np.asarray(space.from_uniform_coordinate(jnp.asarray(slider_ends(space))), np.float64)
     middle = np.asarray(space.middle(), np.float64)
     sides = zip(space.names, space.lows, space.highs, ends[0], ends[1], middle, strict=True)
     keys = ("name", "low", "high", "from", "to", "start")
     return [dict(zip(keys, [side[0], *map(float, side[1:])], strict=True)) for side in sides]
-
-
-def slices(subject: Subject, names: Sequence[str], tell: Tell) -> Content:
-    """All that depends on which coordinates are offered."""
-    family, axes = subject.family, axes_named(subject.family, names)
-    domain = family.domain
-    base = np.asarray(domain.centre(), np.float64)
-    timed = domain.time_horizon is not None
-    cut = Slice(base, (*[axis.index for axis in axes], *([domain.coordinates - 1] if timed else [])))
-    coordinate = lambda axis: {
-        "name": f"x{axis.index + 1}", "low": axis.low, "high": axis.high, "base": float(base[axis.index])
-    }  # fmt: skip
-    with jax.enable_x64(True):
-        wide_model, wide_family = in_double_precision((subject.model, family))
-        lift = restricted(wide_model.lift, cut)
-        known = conditions_on(wide_family, axes)
-        tell()
-        probes = probes_on(subject, Subject(wide_model, wide_family, subject.limits), axes)
-    return {
-        "coordinates": [coordinate(axis) for axis in axes],
-        "time": _time(family, float(base[-1])),
-        "others": domain.dimension - len(axes),
-        "squared_norm": float(np.sum(base[: domain.dimension] ** 2)),
-        "lift": lift,
-        **known,
-        **probes,
-    }
 
 
 def _time(family: Family, base: float) -> Content | None:
@@ -169,5 +154,45 @@ def _time(family: Family, base: float) -> Content | None:
     horizon = family.domain.time_horizon
     if horizon is None:
         return None
-    start = getattr(family.domain, "passing_time", base)
-    return {"low": 0.0, "high": horizon, "base": base, "start": float(start)}
+    return {"low": 0.0, "high": horizon, "base": base, "start": float(getattr(family.domain, "passing_time", base))}
+
+
+def _probes(wide: Subject, axes: Sequence[Axis]) -> Content:
+    """Values of the solution and of the exact one at random points, and the root mean square of the first."""
+    places = Places.random(wide.family, axes, PROBES)
+    u, truth = places.ask(eqx.Partial(value, wide.model, wide.family), wide.family), np.full(PROBES, np.nan)
+    if wide.family.has_exact:
+        truth = places.ask(eqx.Partial(exact, wide.family), wide.family)
+    values = [{"u": one, "exact": other} for one, other in zip(u.tolist(), truth.tolist(), strict=True)]
+    probes = [question | found for question, found in zip(places.as_json(), values, strict=True)]
+    return {"probes": probes, "size": float(np.sqrt(np.mean(u**2))) or 1.0}
+
+
+def _rounding(subject: Subject, wide: Subject, axes: Sequence[Axis]) -> float:
+    """How far the solution in its own precision is from itself in double precision, relative to its size."""
+    places = Places.random(wide.family, axes, PROBES)
+    precise = places.ask(eqx.Partial(value, wide.model, wide.family), wide.family)
+    with jax.enable_x64(bool(subject.model.level.dtype == np.float64)):
+        own = places.ask(eqx.Partial(value, subject.model, subject.family), subject.family)
+    return float(np.max(np.abs(own - precise)) / (np.sqrt(np.mean(precise**2)) or 1.0))
+
+
+def _approximations(space: Content, trust: Content) -> list[str]:
+    """What of the page is approximate, and by how much."""
+    said = [
+        "u is computed in double precision; in its own the solution differs from that by "
+        f"{space['rounding']:.0e} of its size"
+    ]
+    constraint = space["constraint"]
+    tables = {
+        "the factor of the hard constraint": constraint["factor"],
+        "the offset of the hard constraint": constraint["offset"],
+        "the exact solution": space["exact"],
+    }
+    for what, table in tables.items():
+        if table is not None:
+            said.append(f"{what} is a table that misses it by {table['error']:.0e} of its size at most")
+    if trust["residual"] is not None:
+        part = trust["interpolation_error"]
+        said.append(f"residuals are interpolated between some μ, within {100 * part:.1g} % where it was tried")
+    return said

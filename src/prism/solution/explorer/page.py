@@ -2,6 +2,7 @@
 
 import base64
 import html
+import importlib
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from prism.errors import InputError
 from prism.files.encoding import json_text
 from prism.files.outputs import OutputFile
 from prism.files.reading import read_bytes
 from prism.numerics.texts import counted
 
 ASSETS = Path(__file__).parent / "assets"
-NUMBERS = ("network.js", "tables.js", "trust.js", "answers.js")
-"""What computes; the others draw."""
-SCRIPTS = (*NUMBERS, "drawing.js", "state.js", "page.js")
+COMPUTING = ("network.js", "tables.js", "trust.js", "answers.js")
+"""Scripts that need no browser; the tests run them in Node."""
+SCRIPTS = (*COMPUTING, "drawing.js", "views.js", "controls.js", "figures.js", "page.js")
+FORMAT = 1
+"""Of the content: a script reads that of its own version."""
 HEIGHT = 900
 """Pixels of the frame in a notebook."""
 
@@ -31,8 +35,10 @@ class Page:
 
     def html(self) -> str:
         """The whole file."""
+        if self.content["format"] != FORMAT:
+            raise InputError("this page was made by another version of prism; make it again with prism explore")
         template = string.Template(_asset("page.html"))
-        whole = {**self.content, "title": self.title, "colours": colours()}
+        whole = {**self.content, "title": self.title, "colours": _colours()}
         return template.substitute(
             title=html.escape(self.title),
             equation=html.escape(str(self.content["equation"])),
@@ -64,10 +70,9 @@ def _asset(name: str) -> str:
     return read_bytes(ASSETS / name).decode()
 
 
-def colours() -> dict[str, str]:
+def _colours() -> dict[str, str]:
     """The colour maps of fields and of differences, as bytes of red, green and blue in base64."""
-    import matplotlib
-
+    colormaps = importlib.import_module("matplotlib").colormaps  # most programs draw none
     maps = {"sequential": "viridis", "diverging": "RdBu_r"}
-    table = lambda name: np.round(255 * matplotlib.colormaps[name](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
+    table = lambda name: np.round(255 * colormaps[name](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
     return {purpose: base64.b64encode(table(name).tobytes()).decode() for purpose, name in maps.items()}

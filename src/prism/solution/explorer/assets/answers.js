@@ -42,9 +42,8 @@ const answers = (() => {
       const s = network.squaredNorms(page, question);
       for (let p = 0; p < u.length; p++) u[p] *= (1 - s[p] / constraint.radius ** 2) ** constraint.power;
     }
-    const scale = (found, join) => found && found.forEach((value, p) => (u[p] = join(u[p], value)));
-    if (constraint.factor) scale(tables.value(page, constraint.factor, question), (a, b) => a * b);
-    if (constraint.offset) scale(tables.value(page, constraint.offset, question), (a, b) => a + b);
+    if (constraint.factor) tables.value(page, constraint.factor, question).forEach((value, p) => (u[p] *= value));
+    if (constraint.offset) tables.value(page, constraint.offset, question).forEach((value, p) => (u[p] += value));
     return u;
   }
 
@@ -59,8 +58,8 @@ const answers = (() => {
   const exact = (page, question) => page.slices.exact && tables.value(page, page.slices.exact, question);
 
   /* Where the family knows u at one point alone: that value, ours there, and how far the first may be off. */
-  function known(page, mu) {
-    const { known: table } = page.slices;
+  function reference(page, mu) {
+    const { reference: table } = page.slices;
     if (!table) return null;
     const question = { space: table.space, time: table.time ?? undefined, mu, axes: [] };
     return { ...table, value: tables.overParameters(page, table, mu), u: predicted(page, question)[0] };
@@ -88,19 +87,18 @@ const answers = (() => {
     });
   }
 
-  /* The largest difference from values that PRISM computed, over their root mean square. */
+  /* The largest difference from values that PRISM computed, over the root mean square of u. */
   function selfCheck(page) {
-    const { probes } = page.slices, size = Math.sqrt(probes.reduce((sum, { u }) => sum + u * u, 0) / probes.length) || 1;
-    const worst = (name, at) =>
-      probes.reduce((most, probe) => {
+    const { probes, size } = page.slices;
+    const worst = (name, at) => {
+      const differences = probes.map((probe) => {
         const found = at(page, { ...probe, axes: [] });
-        if (found === null || probe[name] === null) return most;
-        const difference = Math.abs(found[0] - probe[name]) / size;
-        return Number.isFinite(difference) ? Math.max(most, difference) : Infinity;
-      }, 0);
-    const exactDifference = page.slices.exact ? worst("exact", exact) : null;
-    return { count: probes.length, predicted: worst("u", predicted), exact: exactDifference, size };
+        return found === null || probe[name] === null ? 0 : Math.abs(found[0] - probe[name]) / size;
+      });
+      return differences.every(Number.isFinite) ? Math.max(...differences) : Infinity;
+    };
+    return { count: probes.length, predicted: worst("u", predicted), exact: page.slices.exact ? worst("exact", exact) : null };
   }
 
-  return { opened, withSlices, predicted, exact, known, blind, outside, selfCheck };
+  return { opened, withSlices, predicted, exact, reference, blind, outside, selfCheck };
 })();

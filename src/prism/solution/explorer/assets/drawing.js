@@ -1,6 +1,6 @@
 /* Fields and curves on a canvas, in the colours of the page. */
 const drawing = (() => {
-  const RATIO = () => Math.min(2, globalThis.devicePixelRatio || 1);
+  const pixelRatio = () => Math.min(2, globalThis.devicePixelRatio || 1);
   const MARGIN = { left: 58, right: 66, top: 8, bottom: 36 };
 
   /* The colours of the style sheet, read once for each scheme. */
@@ -32,7 +32,7 @@ const drawing = (() => {
   /* The canvas cleared and scaled, and the frame inside it. */
   function prepared(canvas, aspect) {
     const width = canvas.clientWidth || 320, height = Math.round(aspect * (width - MARGIN.left - MARGIN.right)) + MARGIN.top + MARGIN.bottom;
-    const ratio = RATIO();
+    const ratio = pixelRatio();
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);

@@ -1,5 +1,7 @@
 "use strict";
-/* N(x; μ) on slices of a trained network: what export_numpy.py computes, with the lift cut down to a slice.
+/* N(x; μ) on the subspace of the offered coordinates: what export_numpy.py computes, with the lift cut down to it.
+
+     h = σ(γ(μ) ⊙ z + β(μ)),   z' = h W + b,   N = level + amplitude · (z' + q(μ)·z_rest)
 
    A question is {space: {k: value}, time, mu, axes}: values of the coordinates of the slice (k counts them as
    `slices.coordinates` does; those left out are at the base), the time, μ, and up to two axes {kind, index, values} that
@@ -88,11 +90,11 @@ const network = (() => {
         if (f !== 0) for (let c = 0; c < channels; c++) z[p * channels + c] += f * weights[start + c];
       }
     };
-    const of = group.first.shape[0];
+    const moving = group.first.shape[0];
     for (const [k, s] of columns) {
       add(group.first.values, k * channels, (p) => s[p]);
       if (!group.second) continue;
-      for (const [l, r] of columns) add(group.second.values, (k * of + l) * channels, (p) => (s[p] * r[p]) / 2);
+      for (const [l, r] of columns) add(group.second.values, (k * moving + l) * channels, (p) => (s[p] * r[p]) / 2);
     }
     return z;
   }
@@ -152,13 +154,20 @@ const network = (() => {
     return z;
   }
 
+  /* A parameter in the coordinate in which its law is uniform, and back. */
+  const uniform = (page, value) => (page.network.logarithmic ? Math.log(value) : value);
+  const fromUniform = (page, t) => (page.network.logarithmic ? Math.exp(t) : t);
+
+  /* Where a parameter lies in its box: 0 and 1 are the ends. */
+  function boxFraction(page, value, p) {
+    const { low, high } = page.network;
+    return (uniform(page, value) - low[p]) / (high[p] - low[p]);
+  }
+
   /* What the generator makes of μ: its embedding, γ and β of every layer, q. */
-  function modulations(network, mu) {
-    const arrays = network.arrays;
-    let h = Float64Array.from(mu, (value, p) => {
-      const t = network.logarithmic ? Math.log(value) : value;
-      return ((t - (network.low[p] + network.high[p]) / 2) * Math.sqrt(12)) / (network.high[p] - network.low[p]);
-    });
+  function modulations(page, mu) {
+    const network = page.network, arrays = network.arrays;
+    let h = Float64Array.from(mu, (value, p) => (boxFraction(page, value, p) - 0.5) * Math.sqrt(12));
     const times = (name) => product(h, network.transposed[name], 1, h.length, arrays[name].shape[1]);
     for (let layer = 0; layer < network.generator_layers; layer++) {
       const bias = arrays[`generator_bias_${layer}`].values;
@@ -177,28 +186,35 @@ const network = (() => {
     return { layers, q };
   }
 
+  /* The channels of the lift at every point, group by group: rows of channels and their number. */
+  function lifted(page, asked, layers) {
+    let own = page.network.layers;
+    return page.slices.lift.map((group) => {
+      const width = group.kind === "sites" ? group.rest.shape[1] : group.base.shape[0];
+      if (group.kind === "polynomial") return { width, rows: polynomial(group, asked) };
+      if (group.kind === "logarithm") return { width, rows: logarithm(group, asked) };
+      own += 2;
+      return { width, rows: sites(group, asked, layers.slice(own - 2, own), page.slices.coordinates.length) };
+    });
+  }
+
+  /* Some of the channels side by side. */
+  function selected(groups, channels, count) {
+    const all = groups.flatMap(({ width, rows }) => Array.from({ length: width }, (_, c) => ({ width, rows, c })));
+    const z = new Float64Array(count * channels.length);
+    channels.forEach((channel, place) => {
+      const { width, rows, c } = all[channel];
+      for (let p = 0; p < count; p++) z[p * channels.length + place] = rows[p * width + c];
+    });
+    return z;
+  }
+
   /* N at every point of a question, for one μ. */
   function value(page, question) {
     const net = page.network, asked = columnsOf(question, page.slices), { count } = asked;
-    const { layers, q } = modulations(net, question.mu);
-    let own = net.layers;
-    const groups = page.slices.lift.map((group) => {
-      if (group.kind !== "sites") return (group.kind === "logarithm" ? logarithm : polynomial)(group, asked);
-      own += 2;
-      return sites(group, asked, layers.slice(own - 2, own), page.slices.coordinates.length);
-    });
-    const widths = page.slices.lift.map((group) => (group.kind === "sites" ? group.rest.shape[1] : group.base.shape[0]));
-    const select = (channels) => {
-      const z = new Float64Array(count * channels.length);
-      const places = widths.flatMap((width, g) => Array.from({ length: width }, (_, c) => [g, c, width]));
-      channels.forEach((channel, c) => {
-        const [g, from, width] = places[channel];
-        for (let p = 0; p < count; p++) z[p * channels.length + c] = groups[g][p * width + from];
-      });
-      return z;
-    };
-    let z = select(net.bent), width = net.bent.length;
+    const { layers, q } = modulations(page, question.mu), groups = lifted(page, asked, layers);
     const activation = ACTIVATIONS[net.activation];
+    let z = selected(groups, net.bent, count), width = net.bent.length;
     for (let layer = 0; layer < net.layers; layer++) {
       modulated(z, new Float64Array(width), layers[layer]);
       if (!(net.linear_lift && layer === 0)) for (let i = 0; i < z.length; i++) z[i] = activation(z[i]);
@@ -207,9 +223,9 @@ const network = (() => {
       width = weight.shape[1];
       for (let i = 0; i < z.length; i++) z[i] += bias[i % width];
     }
-    const rest = select(net.read_out), skipping = net.read_out.length;
+    const rest = selected(groups, net.read_out, count), skipping = net.read_out.length;
     const level = net.arrays.level.values[0], amplitude = net.arrays.amplitude.values[0];
-    return z.map((value, p) => level + amplitude * (value + dot(rest, p * skipping, q, 0, skipping)));
+    return z.map((last, p) => level + amplitude * (last + dot(rest, p * skipping, q, 0, skipping)));
   }
 
   /* |x|² over the space coordinates. */
@@ -224,5 +240,5 @@ const network = (() => {
     return found;
   }
 
-  return { value, squaredNorms, transposed };
+  return { value, squaredNorms, transposed, uniform, fromUniform, boxFraction };
 })();

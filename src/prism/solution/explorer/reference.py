@@ -9,42 +9,43 @@ import numpy as np
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
 from prism.solution.explorer import chebyshev
-from prism.solution.explorer.fields import COARSE
-from prism.solution.explorer.packing import packed
+from prism.solution.explorer.chebyshev import Interval
+from prism.solution.explorer.places import uniform_mu
+from prism.solution.explorer.tables import FINE, table_content
+from prism.solution.explorer.trust_map import trained_ends
 from prism.solution.slices import Axis
 
 NODES = {1: 12, 2: 7, 3: 5}
-"""In each parameter, by how many of them there are; of more, the page shows no reference."""
+"""For each parameter, by the number of parameters; with more than three the page shows no reference."""
 CHECKED = 8
 """μ at which the table is compared with the references."""
 
 
-def known_on(family: Family, axes: Sequence[Axis]) -> dict[str, object] | None:
+def reference_on(family: Family, axes: Sequence[Axis]) -> dict[str, object] | None:
     """The references at the first of the known points, if it lies on a plane of the slices."""
     space, domain = family.parameters, family.domain
     if family.has_exact or not family.has_known_values or space.size not in NODES:
         return None
-    low, high = (np.asarray(end, np.float64).tolist() for end in space.uniform_box())
-    variables, counts = list(zip(low, high, strict=True)), [NODES[space.size]] * space.size
+    variables = [Interval(low, high) for low, high in trained_ends(space).T.tolist()]
+    counts = [NODES[space.size]] * space.size
     held_out = jax.vmap(space.sample)(items(child(stream(0, Purpose.CHECK), Purpose.QUERIES), CHECKED))
-    nodes = space.from_uniform_coordinate(jnp.asarray(chebyshev.grid(counts, variables)))
+    nodes = uniform_mu(family, chebyshev.grid(counts, variables))
     found = family.known_values(np.asarray(jnp.concatenate([nodes, held_out]), np.float64))
     point, values = np.asarray(found.points[0], np.float64), np.asarray(found.values[:, 0], np.float64)
-    place = _place(point, np.asarray(domain.centre(), np.float64), axes, domain.dimension)
-    if place is None or not np.all(np.isfinite(values)):
+    where = _where(point, np.asarray(domain.centre(), np.float64), axes, domain.dimension)
+    if where is None or not np.all(np.isfinite(values)):
         return None
-    table = chebyshev.interpolating(values[: len(nodes)].reshape(counts), variables, COARSE)
+    table = chebyshev.interpolating(values[: len(nodes)].reshape(counts), variables, FINE.tolerance)
     missed = table(np.asarray(space.uniform_coordinate(held_out), np.float64)) - values[len(nodes) :]
     return {
-        "space": place,
+        "space": where,
         "time": None if domain.time_horizon is None else float(point[-1]),
-        "intervals": [list(side) for side in variables],
-        "cores": [packed(core) for core in table.cores],
+        **table_content(table, FINE),
         "uncertainty": float(np.max(np.abs(found.uncertainties)) + np.max(np.abs(missed))),
     }
 
 
-def _place(point: np.ndarray, centre: np.ndarray, axes: Sequence[Axis], dimension: int) -> dict[int, float] | None:
+def _where(point: np.ndarray, centre: np.ndarray, axes: Sequence[Axis], dimension: int) -> dict[int, float] | None:
     """Where a point lies on a plane of the slices: the coordinates, at most two, that are not at the centre."""
     moved = np.flatnonzero(point[:dimension] != centre[:dimension])
     numbers = {axis.index: number for number, axis in enumerate(axes)}

@@ -1,8 +1,9 @@
-"""The lift of a network on a slice  x = x₀ + Σ_k s_k e_{i(k)}  of few coordinates, in numbers that know no dimension.
+"""The lift of a network on the subspace  x(s) = x₀ + Σ_k s_k e_{i(k)}  of a few coordinates, in numbers that know no
+dimension.
 
-Channels that are polynomials of degree two at most are, on the slice, their value, gradient and second derivatives at
-x₀; of a logarithm of such a form so is the form. Sums over places keep the places that hold one of the coordinates; all
-others see the base alone, and their coefficients are added up.
+There a channel of degree two is given by its value, gradient and second derivatives at x₀, and a logarithmic norm is
+the logarithm of such a channel. Of a sum over sites, only those that hold one of the coordinates are kept one by one;
+all others do not change with them, so their coefficients are added up.
 """
 
 from collections.abc import Callable
@@ -24,38 +25,36 @@ Content = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Slice:
+class Subspace:
     """The base x₀, and which coordinates move: those of space, and time behind them where there is time."""
 
     base: Float[np.ndarray, "coordinates"]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
     def at(self, displacements: Float[Array, "moving"]) -> Point:
-        """x."""
-        return jnp.asarray(self.base).at[jnp.asarray(self.places)].add(displacements)
+        """x(s)."""
+        return jnp.asarray(self.base).at[jnp.asarray(self.indices)].add(displacements)
 
 
-def restricted(lift: Lift, cut: Slice) -> list[Content]:
+def restricted(lift: Lift, subspace: Subspace) -> list[Content]:
     """What the page computes the channels of the lift from, in their order; in double precision."""
-    groups: list[Content] = [_polynomial(lambda x: x @ lift.weight + lift.bias, cut)]
+    groups: list[Content] = [_polynomial(lambda x: x @ lift.weight + lift.bias, subspace)]
     for group in lift.groups:
         if isinstance(group, SiteSums):
-            groups.append(_sites(group, cut))
+            groups.append(_sites(group, subspace))
         elif isinstance(group, SquaredNorm) and group.part.logarithmic:
-            form = _polynomial(lambda x, group=group: group.form(x)[None], cut)
+            form = _polynomial(lambda x, group=group: group.form(x)[None], subspace)
             numbers = {"epsilon": group.smallest, "mean": group.mean, "spread": group.spread}
             groups.append({**form, **numbers, "kind": "logarithm"})
-        elif not group.modulated:
-            groups.append(_polynomial(lambda x, group=group: group(x, ()), cut))
         else:
-            raise InputError(f"the lift's part {type(group).__name__} is code that only JAX can run")
+            groups.append(_polynomial(lambda x, group=group: group(x, ()), subspace))
     return groups
 
 
-def _polynomial(channels: Callable[[Point], Array], cut: Slice) -> Content:
-    """Value, gradient and second derivatives at the base; no second ones where they vanish."""
-    origin = jnp.zeros(len(cut.places))
-    at = lambda displacements: channels(cut.at(displacements))
+def _polynomial(channels: Callable[[Point], Array], subspace: Subspace) -> Content:
+    """z(s) = z + Σ_k s_k ∂_k z + ½ Σ_kl s_k s_l ∂²_kl z, all at the base; no second derivatives where they vanish."""
+    origin = jnp.zeros(len(subspace.indices))
+    at = lambda displacements: channels(subspace.at(displacements))
     base, first = np.asarray(at(origin)), np.moveaxis(np.asarray(jax.jacfwd(at)(origin)), -1, 0)
     second = np.moveaxis(np.asarray(jax.hessian(at)(origin)), 0, -1)
     return {
@@ -66,12 +65,12 @@ def _polynomial(channels: Callable[[Point], Array], cut: Slice) -> Content:
     }
 
 
-def _sites(group: SiteSums, cut: Slice) -> Content:
+def _sites(group: SiteSums, subspace: Subspace) -> Content:
     """The places that hold a moving coordinate, and the sum of the coefficients of all others."""
     network, places = group.network, np.asarray(group.places)
-    moving = {place: number for number, place in enumerate(cut.places)}
-    origins = (cut.base[places] - group.centre) / group.unit
-    here = np.isin(places, cut.places).any(axis=1)
+    moving = {place: number for number, place in enumerate(subspace.indices)}
+    origins = (subspace.base[places] - group.centre) / group.unit
+    here = np.isin(places, subspace.indices).any(axis=1)
     others = origins[~here] if np.any(~here) else np.zeros((1, places.shape[1]))
     if np.ptp(others, axis=0).max() > 0.0:
         raise InputError("sums over places need a slice whose other coordinates are all alike")
@@ -90,5 +89,5 @@ def _sites(group: SiteSums, cut: Slice) -> Content:
         **{name: packed(np.asarray(getattr(network, name))) for name in arrays},
         "unit": group.unit,
         "horizon": group.horizon,
-        "base_time": 0.0 if group.horizon is None else 2.0 * float(cut.base[-1]) / group.horizon - 1.0,
+        "base_time": 0.0 if group.horizon is None else 2.0 * float(subspace.base[-1]) / group.horizon - 1.0,
     }
