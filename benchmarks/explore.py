@@ -31,6 +31,7 @@ from prism.files.storage import write_file
 from prism.numerics.precision import in_double_precision
 from prism.solution.explorer.content import axes_named
 from prism.solution.explorer.places import Places
+from prism.solution.explorer.subject import Subject
 from prism.solution.prediction import value
 
 OUT = Path(__file__).parent / "results" / "explore.json"
@@ -60,7 +61,7 @@ def measure(run: Path, driver: webdriver.Chrome, directory: Path, pictures: Path
     driver.get(f"file://{file}")
     time.sleep(4.0)
     axes = axes_named(solution.family, [one["name"] for one in page.content["slices"]["coordinates"]])
-    places = Places.random(solution.family, axes, ASKED, seed=1)
+    places = Places.random(Subject(solution.model, solution.family, solution.limits), axes, ASKED, seed=1)
     found = np.asarray(driver.execute_script(QUESTIONS, places.as_json()))
     live = places.ask(eqx.Partial(value, solution.model, solution.family), solution.family)
     with jax.enable_x64(True):

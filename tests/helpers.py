@@ -5,7 +5,7 @@ The oracle for a network is its formula written out; the oracle for a derivative
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -469,6 +469,11 @@ def close(actual, expected, tolerance: float = 1e-10, name: str = "") -> None:
     np.testing.assert_allclose(
         actual, expected, rtol=0, atol=tolerance * max(np.max(np.abs(expected)), 1e-300), err_msg=name
     )
+
+
+def by_name(cases: Iterable[Any]) -> dict[str, Any]:
+    """Each case by its short name."""
+    return {name_of(case): case for case in cases}
 
 
 def mostly_slow(cases: Mapping[str, Any], *fast: str) -> list[Any]:

@@ -55,6 +55,12 @@ def test_a_part_of_the_run_is_not_overwritten(run):
     check_refusal(prism("explore", run, "--out", run / "config.json", "--force"), "it is the input")
 
 
+def test_the_weights_are_not_overwritten(run):
+    weights = next((run / "model").glob("*.safetensors"))
+    check_refusal(prism("explore", run, "--out", weights, "--force"), "it is the input")
+    check_refusal(prism("explore", run / "model", "--out", weights, "--force"), "it is the input")
+
+
 def test_errors_of_the_run_are_told(run, explored, tmp_path):
     shutil.copytree(run, tmp_path / "told")
     measured = {"relative_l2": 0.25, "trivial_error": 1.0, "mu_blind_error": 0.5, "skill": 0.5, "seconds": 3.0}
@@ -88,6 +94,8 @@ def test_a_grid_is_written_as_netcdf(run, tmp_path):
         (["--grid", "x1=0", "mu1=3", "mu2=1", "--refuse-outside"], ["1 of 1 points"]),
         (["--points", "p.csv"], ["no μ given"]),
         (["--mu", "mu1=1", "mu2=1"], ["no points given"]),
+        (["--grid", "x1=0", "mu1=1", "mu2=1", "--mu", "x2=0.3"], ["unknown x2"]),
+        (["--grid", f"x{'9' * 5000}=0", "mu1=1", "mu2=1"], ["no coordinate"]),
     ],
 )
 def test_wrong_grids_are_refused(arguments, words, run):

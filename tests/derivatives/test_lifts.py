@@ -49,7 +49,6 @@ OPERATORS = [
 """All kinds, but on the ball only one of the matrices σ and of the partial derivatives."""
 NONLINEAR = {name: lift for name, lift in LIFTS.items() if name not in ("dense", "affine")}
 KEYS = jax.random.split(KEY, 20_000)
-every_lift = pytest.mark.parametrize("lift", mostly_slow(NONLINEAR, "sum", "sites", "quadratic"))
 bent_and_sum = pytest.mark.parametrize(
     "lift", mostly_slow({name: LIFTS[name] for name in ("bent sites", "sum")}, "bent sites")
 )
@@ -99,7 +98,7 @@ def compare(lift, domain, families, formula=solution_formula) -> None:
             np.testing.assert_allclose(values[term], truth[term], rtol=0, atol=1e-10 * scale, err_msg=name)
 
 
-@every_lift
+@pytest.mark.parametrize("lift", mostly_slow(NONLINEAR, "sum", "quadratic"))
 def test_derivatives_on_a_ball(lift):
     """Under a constraint that is radial: along coordinates, and in the span of the gradients of all channels or, where
     every term is linear, of those that are bent."""
@@ -195,7 +194,7 @@ def check_slopes(lift) -> None:
             close(found, truth)
 
 
-@every_lift
+@pytest.mark.parametrize("lift", mostly_slow(NONLINEAR, "sum"))
 def test_the_frozen_basis_of_gram_changes_no_derivative(lift):
     check_slopes(lift)
 
@@ -227,7 +226,10 @@ RANDOM = {
 """Under an uneven constraint Gram is random. Where all terms are linear, what is read out may leave its span."""
 
 
-@pytest.mark.parametrize(("name", "family", "estimator"), RANDOM.values(), ids=RANDOM)
+@pytest.mark.parametrize(
+    ("name", "family", "estimator"),
+    mostly_slow(RANDOM, "sites, Rademacher", "sum, Gram, uneven", "sites, Gram, uneven and linear"),
+)
 def test_random_estimates_are_right_in_the_mean(name, family, estimator):
     formula = uneven_formula if isinstance(family, Uneven) else solution_formula
     check_mean(family, estimator, KEYS, oracles(family, formula, LIFTS[name], 1), LIFTS[name], depth=1)

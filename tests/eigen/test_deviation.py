@@ -19,7 +19,7 @@ RULE = gauss(26)
 """So many that ∫φ'² is −∫φφ'', which the variance of a product rests on, to 1e-9 of it."""
 
 
-@pytest.mark.parametrize(("potential", "form"), mostly_slow(CASES, "modes, product", "braided, train"))
+@pytest.mark.parametrize(("potential", "form"), mostly_slow(CASES, "braided, train"))
 def test_the_variance_is_that_of_dense_quadrature(potential, form):
     """⟨(H − λ)Ψ, (H − λ)Ψ⟩ with every second derivative by nested differentiation of the formula, to 1e-9."""
     tensor = random_network(potential, form, size=0.1)

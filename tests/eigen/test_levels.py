@@ -30,10 +30,9 @@ from prism.families.coupled_oscillator import CoupledOscillator, PlainCoupledOsc
 from prism.networks.modulation import NONE
 
 RULE, FINE = gauss(12), gauss(96)
-FEW = ("modes, product", "braided, train")
 
 
-@pytest.mark.parametrize(("potential", "form"), mostly_slow(CASES, *FEW))
+@pytest.mark.parametrize(("potential", "form"), mostly_slow(CASES, "braided, train"))
 def test_the_wave_function_is_the_dense_one_of_norm_one(potential, form):
     """sign Ψ and log |Ψ| at all nodes, but for the sign of the whole."""
     tensor = random_network(potential, form)
@@ -212,7 +211,7 @@ RANDOM = {
 }
 
 
-@pytest.mark.parametrize(("potential", "form"), RANDOM.values(), ids=RANDOM)
+@pytest.mark.parametrize(("potential", "form"), mostly_slow(RANDOM, "modes, product", "plain, train"))
 def test_no_network_lies_below_the_ground_state(potential, form):
     """Random untrained ones at random μ: the quotient is above the lowest eigenvalue, and the ends of the intervals
     raise it. 1e-10 of the level is left for what 96 nodes miss of integrals of these functions."""

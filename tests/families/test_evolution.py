@@ -60,7 +60,7 @@ def test_the_family_passes_its_checks(family):
     check_family(family, KEY)
 
 
-@pytest.mark.parametrize("dimension", [10, 50])
+@pytest.mark.parametrize("dimension", [10, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_neither_the_constraint_nor_the_mean_over_parameters_is_an_answer(kind, dimension):
     family = kind.create(dimension, KEY)

@@ -7,7 +7,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, SITES, SOLITON_FAMILIES, close, name_of, network_formula, oracle, samples, small_model
+from helpers import (
+    KEY,
+    SITES,
+    SOLITON_FAMILIES,
+    by_name,
+    close,
+    mostly_slow,
+    name_of,
+    network_formula,
+    oracle,
+    samples,
+    small_model,
+)
 from helpers import term_values as terms_by_jets
 
 from prism import Dense, Exact, Family, Gaussian, InputError, Time, Uniform
@@ -73,7 +85,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("family", "lift"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("family", "lift"), mostly_slow(CASES, "KdV2D, sites", "KP, time", "GKdV, dense"))
 def test_every_term_is_that_of_nested_autodiff(family, lift):
     """Of u = t/T·N + u₀ with N written out, at random points and parameters; 1e-9 of the largest value of the term."""
     model = small_model(family.domain, parameters=family.parameters, lift=LIFTS[lift])
@@ -93,7 +105,7 @@ def test_every_term_is_that_of_nested_autodiff(family, lift):
         close(found[name], values, 1e-9, name)
 
 
-@every_family
+@pytest.mark.parametrize("family", mostly_slow(by_name(SOLITON_FAMILIES), "KP"))
 def test_no_estimator_adds_noise(family):
     """All terms are partial derivatives, which are the same under every estimator."""
     model = small_model(family.domain, parameters=family.parameters, lift=Dense(3))
@@ -154,7 +166,7 @@ PARAMETERS = {"usual": None, "wide": Uniform(mu1=(0.25, 3.0), mu2=(0.1, 4.0))}
 
 
 @every_kind
-@pytest.mark.parametrize("space", PARAMETERS.values(), ids=PARAMETERS)
+@pytest.mark.parametrize("space", mostly_slow(PARAMETERS, "wide"))
 def test_the_box_holds_the_wave(kind, space):
     """At every corner of the parameters, from the first to the last time, and from face to face along y.
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, ESTIMATORS, KEY, D, Terms, close, name_of, small_model
+from helpers import BALL, ESTIMATORS, KEY, D, Terms, by_name, close, mostly_slow, name_of, small_model
 
 from prism import InputError, Laplacian, Partial, Prescribed, Sphere
 from prism.derivatives.estimators import Exact, Gaussian, Gram, Rademacher
@@ -29,7 +29,10 @@ at_point = jax.jit(lambda draws, x, mu: residual(MODEL, FAMILY, draws, x, mu))
 at_batch = eqx.filter_jit(lambda batch: batch_residuals(MODEL, FAMILY, batch))
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, Rademacher(2, shared=True)], ids=name_of)
+LOOPED = by_name((*ESTIMATORS, Rademacher(2, shared=True)))
+
+
+@pytest.mark.parametrize("estimator", mostly_slow(LOOPED, "Gram(count=2)", "Rademacher(count=2, shared=True)"))
 def test_a_batch_is_a_loop_over_its_pairs(estimator):
     """Directions belong to a point, the same for every μ, or to the batch."""
     crossed = drawn(estimator, Sampling(4, 4, crossed=True))
@@ -42,7 +45,7 @@ def test_a_batch_is_a_loop_over_its_pairs(estimator):
 
 
 @pytest.mark.parametrize("sampling", [CROSSED, PAIRED], ids=["crossed", "paired"])
-@pytest.mark.parametrize("estimator", [Gaussian(4), Gram(2)], ids=name_of)
+@pytest.mark.parametrize("estimator", mostly_slow(by_name((Gaussian(4), Gram(2))), "Gram(count=2)"))
 def test_pairs_come_in_the_order_of_the_residuals(estimator, sampling):
     """Point by point, each with its parameters; in chunks, at once, and the first alone."""
     batch = drawn(estimator, sampling)

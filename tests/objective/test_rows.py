@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import BALL, KEY, D, Terms, close, name_of, small_model, value_of
+from helpers import BALL, KEY, D, Terms, by_name, close, mostly_slow, small_model, value_of
 
 from prism import InputError, Laplacian, Prescribed, Sampling, Sphere
 from prism.derivatives.estimators import Coordinates, Exact, Gaussian, Rademacher
@@ -35,7 +35,10 @@ def loss_of(aim: Objective, batch: Batch):
     return aim.loss(MODEL, batch)
 
 
-@pytest.mark.parametrize("estimator", [Rademacher(1), Coordinates(2), Gaussian(1)], ids=name_of)
+SHARED = by_name((Rademacher(1), Coordinates(2), Gaussian(1)))
+
+
+@pytest.mark.parametrize("estimator", mostly_slow(SHARED, "Coordinates(count=2)"))
 def test_the_bias_of_a_shared_estimate_is_its_variance(estimator):
     """E[r̂²] = r² + Var r̂ and E[r̂ r̂'] = r², within 4 standard errors under a fixed key."""
     independent, exact = objective(estimator, independent=True), objective(Exact())

@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY, D, Terms, close, taylor_coefficients
+from helpers import KEY, D, Terms, close, mostly_slow, taylor_coefficients
 
 from prism import Ball, Cube, Free, HardConstraint, InputError, TimeCylinder, clamped, radial, vanishing
 from prism.derivatives.directions import Dense, Sparse
@@ -68,8 +68,14 @@ def test_constrained_jets_are_those_of_the_product(directions):
             jax.tree.map(functools.partial(close, name=f"{name}, order {order}"), jet, expected[order, collapsed])
 
 
-@pytest.mark.parametrize("directions", DIRECTIONS.values(), ids=DIRECTIONS)
-@pytest.mark.parametrize("forms", [0, 2], ids=["|x|²", "forms"])
+NORMS = {
+    f"{norms}-{name}": (forms, directions)
+    for norms, forms in (("|x|²", 0), ("forms", 2))
+    for name, directions in DIRECTIONS.items()
+}
+
+
+@pytest.mark.parametrize(("forms", "directions"), mostly_slow(NORMS, "|x|²-sparse", "forms-dense"))
 def test_functions_of_norms_and_time_are_differentiated_in_closed_form(directions, forms):
     """The last coordinate is time: to order 4, whole and collapsed."""
     cylinder = TimeCylinder(Ball(D - 1))

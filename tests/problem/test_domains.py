@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, KEY, close, samples, uniform_distance
+from helpers import DOMAINS, KEY, close, mostly_slow, samples, uniform_distance
 from jax.scipy.special import ndtr
 
 from prism import AtTime, Ball, Cube, DiffusionPaths, InputError, Sphere, TimeCylinder, WholeSpace
@@ -15,7 +15,7 @@ every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 
 
 @every_domain
-@pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
+@pytest.mark.parametrize("wide", mostly_slow({"float32": False, "float64": True}, "float32"))
 def test_points_have_the_coordinates_that_are_said(domain, wide):
     with jax.enable_x64(wide):
         points = samples(domain, COUNT)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import DOMAINS, KEY, LAWS, close, linear, samples, uniform_distance
+from helpers import DOMAINS, KEY, LAWS, close, linear, mostly_slow, samples, uniform_distance
 from solution.networks import random_network
 
 import prism
@@ -50,7 +50,7 @@ def agrees(values, expected: float) -> bool:
     return abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values))
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("law", mostly_slow(LAWS, "evaluation", "sampler", "mixture"))
 def test_every_law_draws_points_of_the_domain_and_leaves_the_rest(law):
     domain = CYLINDER.drawn_by(law, evaluation=EvaluationLaw())
     start = AtTime(domain, 0.5)

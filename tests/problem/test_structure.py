@@ -20,7 +20,7 @@ def found(pairs: str, scaled: bool = True):
     return find_structure(SineGordon.create(D, KEY, scaled, pairs=pairs))
 
 
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("scaled", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_chain_is_found(scaled):
     seen = found("chain", scaled)
     assert (seen.kind, seen.window, seen.periodic) == (Kind.CHAIN, 2, False)

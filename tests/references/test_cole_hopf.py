@@ -12,7 +12,7 @@ from prism.numerics.keys import root
 from prism.references.cole_hopf_quadrature import cole_hopf_monte_carlo, hjb_log, hjb_log_by_density, hjb_rosenbrock
 
 MUS = (0.5, 1.0, 2.0)
-DIMENSIONS = (1, 10, 250, 1000)
+DIMENSIONS = (1, *(pytest.param(dimension, marks=pytest.mark.slow) for dimension in (10, 250)), 1000)
 
 
 def log_terminal(mu1):

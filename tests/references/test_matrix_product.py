@@ -111,7 +111,10 @@ def test_coupled_oscillators_have_the_levels_of_their_modes(dimension, mu):
     assert found.uncertainty < 1e-9 * exact
 
 
-@pytest.mark.parametrize("offsets", [(2,), (1, 2), (1, 1), (3, 1)])
+FURTHER = [pytest.param(offsets, marks=pytest.mark.slow) for offsets in ((1, 2), (1, 1))]
+
+
+@pytest.mark.parametrize("offsets", [(2,), (3, 1), *FURTHER])
 def test_pairs_at_any_distance_are_those_of_the_whole_product_basis(offsets):
     """With the offset 2 alone no two neighbours interact."""
     potential = Mixed(4, offsets)

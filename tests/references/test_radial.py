@@ -17,7 +17,7 @@ PUBLISHED = {
 """Multilevel-Picard values in circulation at μ = 1, x = 0, t = 0.3."""
 
 
-@pytest.mark.parametrize("dimension", [3, 10, 100])
+@pytest.mark.parametrize("dimension", [3, pytest.param(10, marks=pytest.mark.slow), 100])
 @pytest.mark.parametrize("parameter", range(3))
 @pytest.mark.parametrize("name", REACTIONS)
 def test_agrees_with_finite_differences(name, parameter, dimension):

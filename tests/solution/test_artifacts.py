@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, KEY, LIFTS, MODULATIONS, WIDER, linear
+from helpers import ACTIVATIONS, KEY, LIFTS, MODULATIONS, WIDER, linear, mostly_slow
 from solution.networks import random_network
 
 import prism
@@ -41,7 +41,13 @@ def test_what_is_loaded_is_what_was_saved(modulation, tmp_path):
     assert eqx.tree_equal(loaded, saved), "the coefficients of the problem are those that were saved"
 
 
-@pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
+FEW = (
+    *("form", "logarithmic norm", "bent sites", "periodic sites", "sites over groups"),
+    *("blocks", "quadratic over pairs", "periodic quadratic", "sum"),
+)
+
+
+@pytest.mark.parametrize("lift", mostly_slow(LIFTS, *FEW))
 @pytest.mark.parametrize("depth", [1, 3])
 def test_every_lift_is_kept(lift, depth, tmp_path):
     family = SineGordon.create(WIDER, KEY)

@@ -15,7 +15,19 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import ACTIVATIONS, BALL, BIHARMONIC, CYLINDER, KEY, LIFTS, MODULATIONS, WIDER, Terms, linear
+from helpers import (
+    ACTIVATIONS,
+    BALL,
+    BIHARMONIC,
+    CYLINDER,
+    KEY,
+    LIFTS,
+    MODULATIONS,
+    WIDER,
+    Terms,
+    linear,
+    mostly_slow,
+)
 from solution.networks import random_network
 
 import prism
@@ -74,7 +86,13 @@ def test_a_network_without_affine_channels_agrees(tmp_path):
     agrees(solution_of(lift=linear(6, 0)), tmp_path / "out")
 
 
-@pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
+FEW = (
+    *("form", "logarithmic norm", "bent sites", "periodic sites", "sites over groups"),
+    *("blocks", "quadratic", "periodic quadratic", "sum"),
+)
+
+
+@pytest.mark.parametrize("lift", mostly_slow(LIFTS, *FEW))
 def test_every_lift_agrees(lift, tmp_path):
     agrees(solution_of(Terms(Ball(WIDER), {"lap": Laplacian()}), depth=1, lift=lift), tmp_path / "out")
 

@@ -7,11 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray
-from helpers import EVOLUTION_FAMILIES, linear
+from helpers import EVOLUTION_FAMILIES, Terms, linear
+from solution.explorer.pages import Anywhere
 from solution.networks import random_network
 
+from prism.derivatives.operators import Laplacian
 from prism.errors import InputError
 from prism.networks.model import Architecture
+from prism.problem.domains import Ball
+from prism.problem.parameters import Uniform
 from prism.solution.solution import Solution
 
 PLACES, TIMES, BETAS = np.linspace(-1.0, 1.0, 5), [0.0, 0.5, 1.0], [2.0, 40.0]
@@ -83,12 +87,32 @@ def test_one_point_has_no_dimensions(solution):
         ({"t": np.asarray([[0.5]]), "beta": 2.0}, "t has shape"),
         ({"t": np.asarray("soon"), "beta": 2.0}, "t: array.'soon', .* is not made of real numbers"),
         ({"t": 0.5, "x1": [0.0, np.nan], "beta": 2.0}, "x1 has shape"),
-        ({"x1": np.arange(5000), "x2": np.arange(5000), "t": 0.5, "beta": 2.0}, "25,000,000 points"),
+        ({"x1": np.arange(5000), "x2": np.arange(5000), "t": 0.5, "beta": 2.0}, "2.5e.07 points"),
     ],
 )
 def test_wrong_grids_are_refused(given, message, solution):
     with pytest.raises(InputError, match=message):
         solution.to_xarray(**given)
+
+
+def test_many_named_coordinates_that_do_not_vary(solution):
+    family = Terms(Ball(60), {"lap": Laplacian()})
+    wide = Solution(random_network(family, Architecture(linear(4), 4, 2, 4, 1)), family)
+    found = wide.to_xarray(mu1=1.0, mu2=[0.5, 1.0], **{f"x{number}": 0.01 for number in range(1, 61)})
+    point = jnp.full(60, 0.01)
+    np.testing.assert_allclose(found["u"][1], wide(point, mu1=1.0, mu2=1.0))
+
+
+def test_a_parameter_with_the_name_of_a_coordinate_is_refused():
+    family = Anywhere(Ball(3), Uniform(x1=(0.5, 1.5)))
+    solution = Solution(random_network(family, Architecture(linear(4), 4, 2, 4, 1)), family)
+    with pytest.raises(InputError, match="the parameter x1"):
+        solution.to_xarray(x1=1.0)
+
+
+def test_beyond_training_is_refused_where_that_was_asked(solution):
+    with pytest.raises(InputError, match="1 of 1 points"):
+        solution.inside_only().to_xarray(t=0.5, beta=50.0)
 
 
 def test_without_xarray_the_extra_is_named(solution, monkeypatch):

@@ -154,7 +154,7 @@ def test_a_network_without_what_is_to_be_tuned_is_refused():
         Tuning.prepare(bare, family, MU, (Diagonals(), Modulators()), KEY, 10)
 
 
-@pytest.mark.parametrize(("name", "share"), [("gram", 0.7), ("many parts", 0.8)])
+@pytest.mark.parametrize(("name", "share"), [pytest.param("gram", 0.7, marks=pytest.mark.slow), ("many parts", 0.8)])
 def test_tuning_lowers_the_residual_and_is_stored(name, share, tmp_path):
     family, lift = NETWORKS[name]
     solution = Solution(network(family, lift=lift), family)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import equinox as eqx
 import jax
 import pytest
-from helpers import KEY, LIFTS
+from helpers import KEY, LIFTS, mostly_slow
 from training.states import SMALL
 
 import prism
@@ -32,7 +32,7 @@ def numbers_in(model: Model) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
-@pytest.mark.parametrize("lift", LIFTS.values(), ids=LIFTS)
+@pytest.mark.parametrize("lift", mostly_slow(LIFTS, "sum", "form", "blocks", "quadratic"))
 def test_weights_are_counted_from_below(lift):
     """All but biases, readout and factors, which are few."""
     architecture = replace(SMALL, lift=lift)
@@ -60,14 +60,10 @@ SETTINGS = {
     "wide": replace(PLAIN, architecture=replace(SMALL, width=200, depth=3)),
     "wide generator": replace(PLAIN, architecture=replace(SMALL, generator_width=200, generator_depth=2)),
 }
-FEW = ("dense", "adam")
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in SETTINGS]
-)
-def test_no_more_is_counted_than_is_compiled(name):
-    settings = SETTINGS[name]
+@pytest.mark.parametrize("settings", mostly_slow(SETTINGS, "dense"))
+def test_no_more_is_counted_than_is_compiled(settings):
     assert total_bytes(needs(ProblemSize.of(FAMILY), settings)) <= compiled_bytes(FAMILY, settings)
 
 

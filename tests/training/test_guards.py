@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import mostly_slow
 from training.states import Fragile, FragileGradient, FragileSource, FragileTerm, Steep, bare_state
 
 import prism
@@ -57,7 +58,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("family", "estimator", "sentence"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("family", "estimator", "sentence"), mostly_slow(CASES, "a direction"))
 def test_the_batch_that_failed_is_the_one_that_is_looked_at(family, estimator, sentence, monkeypatch):
     """One point and one direction per batch: the next batch would not have failed, or elsewhere."""
     watching = Watching()

@@ -8,8 +8,10 @@ from prism.cli.explore import page_of, write_page
 from prism.cli.loading import load_run
 from prism.cli.solve import build, solve_into
 from prism.cli.speech import say
+from prism.errors import UnusableOutput
 from prism.files.outputs import OutputFile
 from prism.reporting.records import RunDirectory
+from prism.solution.explorer.page import is_page
 
 MINUTES = 0.6
 LIFT = "sites:2:features=16"
@@ -26,10 +28,18 @@ def run(options: argparse.Namespace, directory: RunDirectory) -> int:
         "Then it is tested at points and parameters it has never seen, against two answers without learning:\n"
         "trivial (a multiple of 1 − |x|²) and μ-blind (the mean over μ of the exact solution)."
     )
-    output = OutputFile.tried(Path(f"{directory.path}.html"), (), replace=True)
+    output = page_beside(directory.path)
     task = build(new_options({"family": "allen-cahn", "dim": 100, "minutes": MINUTES, "lift": LIFT}))
     code = solve_into(directory, task, resume=False, as_json=options.json)
     return code if code else explore_demo(directory.path, output)
+
+
+def page_beside(path: Path) -> OutputFile:
+    """Where the page of a run goes; an earlier page there is replaced, and nothing else."""
+    place = Path(f"{path}.html")
+    if place.exists() and not is_page(place):
+        raise UnusableOutput(f"{place} is no page of prism, so it is left alone")
+    return OutputFile.tried(place, (), replace=True)
 
 
 def explore_demo(path: Path, output: OutputFile) -> int:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prism.cli.loading import holds_levels, read_run, solution_of
@@ -30,7 +31,8 @@ def run(options: argparse.Namespace, output: OutputFile | None) -> int:
     solution = solution_of(read_run(path), path, getattr(options, "family", None))
     with PageServer(options.port) if options.serve else contextlib.nullcontext() as server:
         page = page_of(solution, path, options.coordinates, options.serve)
-        report = {"out": None} if output is None else write_page(page, output)
+        alone = replace(page, content={**page.content, "served": False})
+        report = {"out": None} if output is None else write_page(alone, output)
         report |= {"coordinates": [one["name"] for one in page.content["slices"]["coordinates"]]}
         answer(report, [] if output is None else [f"open {report['out']} in a browser"], options.json)
         if server is not None:

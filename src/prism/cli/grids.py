@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ MOST_VALUES = 1_000_000
 def predict_grid(options: argparse.Namespace, output: OutputFile | None) -> int:
     if holds_levels(options):
         raise InputError("the levels of a potential have no grid; leave out --grid, or give --points")
+    if options.values_only:
+        raise InputError("--values-only is for a table of points; a grid names its coordinates once")
     if options.points is not None:
         raise InputError("--points and --grid exclude each other: give the points, or a grid of them")
     if output is not None and output.path.suffix != ".nc":
@@ -28,15 +31,14 @@ def predict_grid(options: argparse.Namespace, output: OutputFile | None) -> int:
         if name in sides:
             raise InputError(f"{name} is given by --grid and by --mu; give it once")
         sides[name] = np.asarray(number)
+    solution = solution.inside_only() if options.refuse_outside else solution
     found = solution.to_xarray(**sides)
     values = found["u"].to_numpy()
     if not np.all(np.isfinite(values)):
         raise FailedRun(f"u is not finite at {np.sum(~np.isfinite(values)):,} of {values.size:,} points of the grid")
     beyond = int(found["outside"].to_numpy().sum())
-    if options.refuse_outside and beyond:
-        raise InputError(f"{beyond:,} of {values.size:,} points of the grid lie beyond what was trained")
     if output is not None:
-        output.write(bytes(found.to_netcdf()))
+        output.write(as_netcdf(found))
     report = {
         "points": int(values.size),
         "dimensions": {str(name): int(size) for name, size in found.sizes.items()},
@@ -49,6 +51,16 @@ def predict_grid(options: argparse.Namespace, output: OutputFile | None) -> int:
     lines = str(found).splitlines() if output is None else [f"{values.size:,} values in {options.out}"]
     answer(report, lines, options.json)
     return 0
+
+
+def as_netcdf(found: Any) -> bytes:
+    """The content of its file."""
+    try:
+        return bytes(found.to_netcdf())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "netCDF takes names of ASCII letters alone; give the family's parameters such names"
+        ) from error
 
 
 def parse_grid(given: list[str]) -> dict[str, np.ndarray]:

@@ -97,6 +97,6 @@ def parse_values(given: list[str], parameters: ParameterSpace, complete: bool = 
             raise InputError(f"{malformed} ({error})") from None
         if not math.isfinite(values[name]):
             raise InputError(malformed)
-    if complete:
-        parameters.array(**values)
+    known = {name: 0.0 for name in parameters.names if not complete}
+    parameters.array(**{**known, **values})
     return values

@@ -55,9 +55,8 @@ def for_demo(options: argparse.Namespace) -> Iterator[RunDirectory]:
 @contextlib.contextmanager
 def for_predict(options: argparse.Namespace) -> Iterator[OutputFile | None]:
     """--out FILE, which is neither the points nor a part of the run; None for standard output."""
-    run = Path(options.run_directory)
     points = [] if options.points is None else [Path(options.points)]
-    read = itertools.chain(points, RUN.own_files(run), run.glob("*.safetensors"), run.glob("*.json"))
+    read = itertools.chain(points, read_of(Path(options.run_directory)))
     written = None if options.out in (None, "-") else OutputFile.tried(Path(options.out), read, options.force)
     yield written
 
@@ -70,7 +69,15 @@ def for_explore(options: argparse.Namespace) -> Iterator[OutputFile | None]:
         yield None
         return
     beside = Path(f"{run.absolute()}.html")
-    yield OutputFile.tried(Path(options.out or beside), RUN.own_files(run), options.force)
+    yield OutputFile.tried(Path(options.out or beside), read_of(run), options.force)
+
+
+def read_of(run: Path) -> Iterator[Path]:
+    """The files that a command reads of a run, of a tuned solution, or of one that Python saved."""
+    for directory in (run, run.parent):
+        yield from itertools.chain(RUN.own_files(directory), TUNING.own_files(directory))
+    for directory in (run, run / "model"):
+        yield from itertools.chain(directory.glob("*.safetensors"), directory.glob("*.json"))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """u on a grid of coordinates and parameters, as an xarray.Dataset whose plots carry their labels."""
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from prism.errors import InputError
 from prism.networks.model import Model
 from prism.numerics.arguments import shown
 from prism.numerics.extras import extra_module
+from prism.numerics.texts import shortened
 from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 from prism.solution.limits import Limits
@@ -23,23 +26,30 @@ from prism.solution.slices import axis_of
 if TYPE_CHECKING:
     from xarray import Dataset
 
-MOST_POINTS = 20_000_000
+MOST_POINTS, MOST_DIMENSIONS = 20_000_000, 32
 """Of a grid."""
 CHUNK_COORDINATES = 20_000_000
 """Coordinates of the points that are made at once to tell where they lie."""
 CHUNK_POINTS = 100_000
+LONGEST_TEXT = 200
+"""Characters of an attribute."""
 MEANINGS = {"u": "û, prediction", "exact": "u, exact", "error": "û − u, error", "outside": "beyond training"}
 
 
-def dataset(model: Model, family: Family, limits: Limits, coordinates: Mapping[str, Any]) -> "Dataset":
+def dataset(
+    model: Model, family: Family, limits: Limits, coordinates: Mapping[str, Any], strict: bool = False
+) -> "Dataset":
     """u on a grid of named coordinates and parameters, beside the exact solution, the error and what lies beyond
-    training."""
+    training, which is refused where `strict`."""
     xarray, grid = extra_module("xarray", "explore"), Grid.of(family, coordinates)
+    outside = grid.outside(limits)
+    if strict and (count := int(outside.sum())):
+        raise InputError(f"{count:,} of {outside.size:,} points of the grid lie beyond what was trained")
     found: dict[str, np.ndarray] = {"u": grid.values(eqx.Partial(value, model, family))}
     if family.has_exact:
         found |= {"exact": grid.values(eqx.Partial(exact, family))}
         found |= {"error": found["u"] - found["exact"]}
-    found["outside"] = grid.outside(limits)
+    found["outside"] = outside
     named = lambda name, array: (grid.dimensions, array, {"long_name": MEANINGS[name]})
     sides = {name: ((name,) if side.ndim else (), side, grid.label(name)) for name, side in grid.sides.items()}
     variables = {name: named(name, array) for name, array in found.items()}
@@ -57,6 +67,7 @@ class Grid:
     def of(family: Family, given: Mapping[str, Any]) -> "Grid":
         """What was given, if it fits the family."""
         space, domain = family.parameters, family.domain
+        _check_names(family)
         for name in given:
             if name not in space.names:
                 axis_of(domain, name)  # refuses what is no coordinate
@@ -66,9 +77,10 @@ class Grid:
             told = "; coordinates of space that are not named are at the centre"
             raise InputError(f"no values for {', '.join(missing)}; give a number or an array of each{told}")
         grid = Grid(family, {name: _side(name, values) for name, values in given.items()})
-        count = int(np.prod([side.size for side in grid.sides.values()], dtype=float))
-        if count > MOST_POINTS:
-            raise InputError(f"the grid has {count:,} points; give fewer, {MOST_POINTS:,} at most")
+        count = math.prod(side.size for side in grid.sides.values())
+        if count > MOST_POINTS or len(grid.dimensions) > MOST_DIMENSIONS:
+            size = f"{float(count):.3g} points in {len(grid.dimensions)} dimensions"
+            raise InputError(f"the grid has {size}; give {MOST_POINTS:,} in {MOST_DIMENSIONS} at most")
         return grid
 
     @property
@@ -108,11 +120,16 @@ class Grid:
 
     def _chunks(self, at: Callable[[np.ndarray, np.ndarray], np.ndarray], size: int) -> np.ndarray:
         """The function of named coordinates and parameters in rows, so many at a time."""
-        sides = [np.atleast_1d(side) for side in self.sides.values()]
-        columns = np.broadcast_arrays(*np.meshgrid(*sides, indexing="ij", sparse=True))
-        count, found = columns[0].size, []
+        count, found = int(np.prod(self.shape, dtype=int)), []
         for first in range(0, count, size):
-            rows = {name: one.flat[first : first + size] for name, one in zip(self.sides, columns, strict=True)}
+            numbers = np.arange(first, min(first + size, count))
+            places = dict(
+                zip(self.dimensions, np.unravel_index(numbers, self.shape), strict=True) if self.shape else ()
+            )
+            rows = {
+                name: side[places[name]] if name in places else np.full(len(numbers), side)
+                for name, side in self.sides.items()
+            }
             mu = np.stack([rows.pop(name) for name in self.family.parameters.names], axis=1)
             found.append(at(np.stack([*rows.values()], axis=1) if rows else np.zeros((len(mu), 0)), mu))
         return np.concatenate(found).reshape(self.shape)
@@ -125,6 +142,14 @@ class Grid:
         return {"long_name": axis_of(self.family.domain, name).label}
 
 
+def _check_names(family: Family) -> None:
+    """Refuse parameters whose names mean something else on a grid."""
+    coordinates = re.compile(r"x[1-9]\d*" if family.domain.time_horizon is None else r"x[1-9]\d*|t")
+    for name in family.parameters.names:
+        if name in MEANINGS or coordinates.fullmatch(name):
+            raise InputError(f"a grid cannot have the parameter {name}, which is the name of another of its parts")
+
+
 def _side(name: str, given: Any) -> np.ndarray:
     """A number or some of them, all finite and none twice."""
     try:
@@ -135,6 +160,8 @@ def _side(name: str, given: Any) -> np.ndarray:
         ) from error
     if side.ndim > 1 or side.size == 0 or not np.all(np.isfinite(side)):
         raise InputError(f"{name} has shape {side.shape}, or is not finite; give a finite number or a list of them")
+    if not np.all(np.isfinite(side.astype(jnp.zeros(()).dtype))):
+        raise InputError(f"{name} is beyond the precision of the solution; give numbers of a usual size")
     if len(np.unique(side)) < side.size:
         raise InputError(f"{name} has a value twice; a dimension of a grid has each once")
     return side
@@ -149,7 +176,7 @@ def _provenance(family: Family, limits: Limits, grid: Grid) -> dict[str, str | i
         "equation": docstring(type(family))[0],
         "dimension": family.domain.dimension,
         "trained": bounds,
-        "domain": family.domain.description,
+        "domain": shortened(family.domain.description, LONGEST_TEXT),
         "source": f"prism-pde {prism.__version__}",
     }
     if others := family.domain.dimension - named:

@@ -22,8 +22,8 @@ PointFunction = Callable[[Model, Family, Array, Array], Array]
 """A function of a network and its family at one pair (x, μ)."""
 PairFunction = Callable[[Array, Array], Array]
 """A function at one pair: `eqx.Partial(value, model, family)`, whose arrays JAX then sees as arguments."""
-MOST_AT_ONCE = 4_096
-"""Points that are worked on at once."""
+MOST_AT_ONCE = 1_024
+"""Points that are worked on at once, which bounds what a lift makes of them."""
 
 
 def value(model: Model, family: Family, x: Point, mu: Parameter) -> Scalar:

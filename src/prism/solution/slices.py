@@ -11,6 +11,7 @@ import numpy as np
 
 from prism.errors import InputError
 from prism.networks.model import Model
+from prism.numerics.arguments import shown
 from prism.numerics.texts import counted
 from prism.problem.domains import Domain
 from prism.problem.family import Family
@@ -48,10 +49,10 @@ def axis_of(domain: Domain, name: str) -> Axis:
     """The coordinate that people call `x1`, `x2`, ... or `t`, as far as points are found."""
     if name == "t" and domain.time_horizon is not None:
         return Axis(domain.coordinates - 1, 0.0, domain.time_horizon, "$t$")
-    number = re.fullmatch(r"x([1-9]\d*)", name)
+    number = re.fullmatch(r"x([1-9]\d{0,17})", name)
     if number is None or int(number[1]) > domain.dimension:
         time = ", and t" if domain.time_horizon is not None else ""
-        raise InputError(f"there is no coordinate {name!r}; they are x1 to x{domain.dimension}{time}")
+        raise InputError(f"there is no coordinate {shown(name)}; they are x1 to x{domain.dimension}{time}")
     index = int(number[1]) - 1
     (low, high), reach = domain.interval(index), SLICE_REACH * domain.spread
     if domain.region.side is None:
@@ -115,18 +116,30 @@ def thumbnail(model: Model, family: Family) -> "Figure":
         panel.set(xlabel=line.label, ylabel="u")
         return figure
     across, up = next(iter(slices.values()))
-    values, _ = slice_values(model, family, middle, across, up, THUMBNAIL)
-    panel.pcolormesh(across.ticks(THUMBNAIL), up.ticks(THUMBNAIL), values.T, shading="auto", cmap="viridis")
+    size = min(THUMBNAIL, grid_size(family.domain))
+    values = slice_values(model, family, middle, across, up, size, with_exact=False)[0]
+    panel.pcolormesh(across.ticks(size), up.ticks(size), values.T, shading="auto", cmap="viridis")
     panel.set(xlabel=across.label, ylabel=up.label, box_aspect=1)
     return figure
 
 
+def grid_size(domain: Domain) -> int:
+    """Points along a side of a slice."""
+    return int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101))
+
+
 def slice_values(
-    model: Model, family: Family, mu: Parameter, across: Axis, up: Axis, size: int | None = None
+    model: Model,
+    family: Family,
+    mu: Parameter,
+    across: Axis,
+    up: Axis,
+    size: int | None = None,
+    with_exact: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Prediction and exact solution on the grid of a slice, NaN outside a ball and where nothing is known."""
     domain = family.domain
-    size = int(np.clip((SLICE_WORK / domain.coordinates) ** 0.5, 15, 101)) if size is None else size
+    size = grid_size(domain) if size is None else size
     grid = np.stack(np.meshgrid(across.ticks(size), up.ticks(size), indexing="ij"), axis=-1).reshape(-1, 2)
     every = lambda row: np.repeat(np.asarray(row)[None], len(grid), axis=0)
     at = lambda function: at_places(function, domain, every([across.index, up.index]), grid, every(mu))
@@ -135,4 +148,4 @@ def slice_values(
         outside = np.sum(grid**2, axis=1) > domain.ball_radius**2
     clear = lambda column: np.where(outside, np.nan, column).reshape(size, size)
     predicted = at(eqx.Partial(value, model, family))
-    return clear(predicted), clear(at(eqx.Partial(exact, family)) if family.has_exact else np.nan)
+    return clear(predicted), clear(at(eqx.Partial(exact, family)) if with_exact and family.has_exact else np.nan)

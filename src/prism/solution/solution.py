@@ -184,7 +184,7 @@ class Solution(eqx.Module):
         that are not named are at the centre, parameters and time have to be named. Where the family knows its solution,
         it and the error stand beside u. Needs the extra `prism-pde[explore]`.
         """
-        return dataset(self.model, self.family, self.limits, coordinates)
+        return dataset(self.model, self.family, self.limits, coordinates, self.strict)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same as text with how far to trust it, a small picture, no script."""

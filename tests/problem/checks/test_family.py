@@ -17,6 +17,7 @@ from helpers import (
     SEMILINEAR_FAMILIES,
     TWO_BODY_FAMILIES,
     linear,
+    mostly_slow,
     name_of,
 )
 
@@ -403,7 +404,10 @@ def test_what_is_never_differentiated_may_ask_numpy():
     check_family(build(conditions={"asked": asked}), KEY)
 
 
-@pytest.mark.parametrize("term", [summed_by_scan, summed_over_pairs, shifted, from_numpy, held_from_numpy])
+DROPPING = {term.__name__: term for term in (summed_by_scan, summed_over_pairs, shifted, from_numpy, held_from_numpy)}
+
+
+@pytest.mark.parametrize("term", mostly_slow(DROPPING, "summed_by_scan", "shifted", "from_numpy"))
 def test_loops_and_entries_that_are_dropped_on_purpose_are_right(term):
     check_family(adding(term)(), KEY)
 
@@ -437,7 +441,11 @@ def with_a_small_core_of_one(u, x, mu):
 CORES = (with_a_small_core, with_a_small_core_of_one)
 
 
-@pytest.mark.parametrize("term", [in_steps, symmetric, in_steps_and_symmetric, in_symmetric_steps, *CORES])
+ACTING = {term.__name__: term for term in (in_steps, symmetric, in_steps_and_symmetric, in_symmetric_steps, *CORES)}
+FEW = ("in_steps_and_symmetric", "in_symmetric_steps", "with_a_small_core_of_one")
+
+
+@pytest.mark.parametrize("term", mostly_slow(ACTING, *FEW))
 def test_parameters_that_act_are_not_called_unused(term):
     check_family(build(residual=lambda self, u, x, mu: u.lap + term(u, x, mu)), KEY)
 

@@ -8,7 +8,7 @@ import time
 import jax
 import jax.numpy as jnp
 import pytest
-from helpers import KEY
+from helpers import KEY, mostly_slow
 
 import prism
 from prism.errors import InputError
@@ -63,7 +63,7 @@ def branches(x, mu):
 KINKS = [basket, absolute_value, arctan_of_maximum, branches]
 
 
-@pytest.mark.parametrize("dimension", [2, 1000])
+@pytest.mark.parametrize("dimension", [pytest.param(2, marks=pytest.mark.slow), 1000])
 @pytest.mark.parametrize("offset", KINKS, ids=lambda f: f.__name__)
 def test_a_kink_is_named(offset, dimension):
     family = with_offset(offset, prism.WholeSpace(dimension, 0.3))
@@ -86,7 +86,9 @@ def test_a_kink_is_named_on_every_domain_and_in_the_factor(domain):
         check_smooth(Problem(domain, held), KEY)
 
 
-@pytest.mark.parametrize(("name", "dimension"), [("factor", 3), ("offset", 3), ("offset", 1000)])
+@pytest.mark.parametrize(
+    ("name", "dimension"), [("factor", 3), pytest.param("offset", 3, marks=pytest.mark.slow), ("offset", 1000)]
+)
 def test_a_kink_of_the_norm_is_named(name, dimension):
     domain = prism.Ball(dimension)
     fields = {"factor": lambda s, t, mu: 1.0 - s, name: lambda s, t, mu: jnp.maximum(s - 0.3 * mu.a, 0.0)}
@@ -108,7 +110,7 @@ STEEP = {
 }
 
 
-@pytest.mark.parametrize("offset", STEEP.values(), ids=STEEP)
+@pytest.mark.parametrize("offset", mostly_slow(STEEP, "softplus", "logarithm", "norm", "rounding", "smoothed"))
 def test_what_is_smooth_passes(offset):
     check_smooth(with_offset(offset, prism.Cube(3, -1.0, 1.0)), KEY)
 

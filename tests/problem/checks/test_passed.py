@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import FAMILIES, KEY, TWO_BODY_FAMILIES, name_of
+from helpers import FAMILIES, KEY, TWO_BODY_FAMILIES, by_name, mostly_slow
 
 import prism
 from prism.problem.checks import family as checks
@@ -107,7 +107,10 @@ def test_which_function_is_which_and_what_a_term_is_count():
     assert digest(other(terms=terms, residual=residual)) != digest(other(terms=exchanged, residual=residual))
 
 
-@pytest.mark.parametrize("family", FAMILIES[:1] + FAMILIES[len(TWO_BODY_FAMILIES) :], ids=name_of)
+CATALOGUE = by_name(FAMILIES[:1] + FAMILIES[len(TWO_BODY_FAMILIES) :])
+
+
+@pytest.mark.parametrize("family", mostly_slow(CATALOGUE, "AllenCahn-plain", "ReactionDiffusion", "KP"))
 def test_families_of_the_catalogue_are_remembered(family):
     """Functions of PRISM with rules of their own are as fixed as its version."""
     assert digest(family) is not None

@@ -9,7 +9,7 @@ from prism.networks.modulation import FILM
 from prism.problem.domains import Domain
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
-from prism.solution.explorer.content import network_content, subspace_content, usual_coordinates
+from prism.solution.explorer.content import network_content, sliders, subspace_content, usual_coordinates
 from prism.solution.explorer.subject import Subject
 from prism.solution.solution import Solution
 
@@ -34,4 +34,6 @@ def content_of(solution: Solution, names=None) -> dict:
     """All but the trust."""
     subject = Subject(solution.model, solution.family, solution.limits)
     names = usual_coordinates(solution.family) if names is None else names
-    return {**network_content(subject), "slices": subspace_content(subject, names), "trust": {}}
+    space = subspace_content(subject, names)
+    parameters = sliders(solution.family.parameters, space["constraint"])
+    return {**network_content(subject), "parameters": parameters, "slices": space, "trust": {}}

@@ -1,5 +1,7 @@
 """What the page computes is what PRISM computes: for every lift, modulation, activation, space and constraint."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,8 +22,8 @@ from solution.explorer.script import along, ask
 
 from prism.derivatives.operators import Laplacian
 from prism.errors import InputError, PrismError
-from prism.networks.lifts.parts import Norm, Time
-from prism.problem.constraints import HardConstraint
+from prism.networks.lifts.parts import Norm, Sites, Time
+from prism.problem.constraints import HardConstraint, VanishingOnSphere
 from prism.problem.domains import Ball, Cube
 from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.time_domains import TimeCylinder
@@ -40,16 +42,11 @@ def check(solution: Solution, tolerance: float = ROUNDING, names=None) -> dict:
     return found
 
 
-FAST_LIFTS = {"sum", "sites over groups", "periodic sites", "quadratic over pairs", "blocks", "logarithmic norm"}
+FAST_LIFTS = ("sum", "sites over groups", "periodic sites", "quadratic over pairs", "blocks", "logarithmic norm")
 """Each kind of part once; further cases of them are slow tests."""
 
 
-def some_fast(cases, fast) -> list:
-    """All cases, those that are not among the fast ones marked slow."""
-    return [pytest.param(case, id=name, marks=() if name in fast else pytest.mark.slow) for name, case in cases.items()]
-
-
-@pytest.mark.parametrize("lift", some_fast(LIFTS, FAST_LIFTS))
+@pytest.mark.parametrize("lift", mostly_slow(LIFTS, *FAST_LIFTS))
 def test_every_lift_agrees(lift):
     check(solution_of(Anywhere(Ball(WIDER), Uniform(a=(0.5, 1.5), b=(-1.0, 1.0))), lift), names=["x1", "x3", "x4"])
 
@@ -65,12 +62,12 @@ def test_lifts_in_time_agree(lift):
     check(solution_of(Anywhere(TimeCylinder(Cube(WIDER, -1.0, 2.0), 3.0), Uniform(k=(-1.0, 3.0))), lift))
 
 
-@pytest.mark.parametrize("modulation", some_fast(MODULATIONS, {"concat", "none"}))
+@pytest.mark.parametrize("modulation", mostly_slow(MODULATIONS, "concat", "none"))
 def test_every_modulation_agrees(modulation):
     check(solution_of(Anywhere(Ball(3), Uniform(k=(0.5, 1.5))), linear(6, 3), modulation, depth=3))
 
 
-@pytest.mark.parametrize("activation", some_fast({kind.__name__: kind for kind in ACTIVATIONS}, {"Softplus"}))
+@pytest.mark.parametrize("activation", mostly_slow({kind.__name__: kind for kind in ACTIVATIONS}, "Softplus"))
 def test_every_activation_agrees(activation):
     check(solution_of(Anywhere(Ball(3), Uniform(k=(0.5, 1.5))), activation=activation()))
 
@@ -93,6 +90,60 @@ def test_hard_conditions_agree(domain):
 @pytest.mark.slow
 def test_clamped_solutions_agree():
     check(solution_of(BIHARMONIC))
+
+
+class Sized(Anywhere):
+    """Δu = 0 with a solution whose size is that of its parameter."""
+
+    def exact(self, x, mu):
+        return mu.a * jnp.sin(1.0 + jnp.sum(x))
+
+
+def test_an_exact_solution_is_right_where_it_is_small():
+    solution = solution_of(Sized(Ball(2), LogUniform(a=(1e-2, 1e2))))
+    asked = {"space": {}, "mu": [0.01], "axes": [along("x", 0, [-0.3, 0.2])]}
+    (exact,) = ask(content_of(solution), ("exact", asked))
+    np.testing.assert_allclose(exact, 0.01 * np.sin(1.0 + np.asarray([-0.3, 0.2])), rtol=1e-5)
+
+
+def test_a_tuned_solution_answers_at_its_mu_however_far():
+    solution = solution_of(EVOLUTION_FAMILIES[0])
+    tuned = replace(solution, tuned_at=jnp.asarray([60.0]))
+    content = content_of(tuned)
+    asked = {"space": {0: 0.4}, "time": 0.3, "mu": [60.0], "axes": []}
+    predicted, exact, blind = ask(content, ("predicted", asked), ("exact", asked), ("blind", asked))
+    point = jnp.zeros(6).at[0].set(0.4).at[-1].set(0.3)
+    truth = solution.family.exact(point, solution.family.parameters.named(jnp.asarray([60.0])))
+    np.testing.assert_allclose(predicted, [float(tuned(point, beta=60.0))], atol=TABLE)
+    np.testing.assert_allclose(exact, [float(truth)], atol=1e-5)
+    assert blind is None
+
+
+class Doubled(VanishingOnSphere):
+    """Twice the closed form."""
+
+    def apply(self, network, x, mu, directions):
+        return super().apply(network.map_linear(lambda value: 2.0 * value), x, mu, directions)
+
+
+class Unusual(Anywhere):
+    """Δu = 0 under a constraint of one's own making."""
+
+    def constraint(self):
+        return Doubled(1.0)
+
+
+@pytest.mark.slow
+def test_a_subclass_of_a_closed_form_is_no_closed_form():
+    check(solution_of(Unusual(Ball(12), Uniform(k=(0.5, 1.5)))), TABLE)
+
+
+def test_places_that_see_the_same_are_one():
+    pairs = tuple((i, j) for i in range(12) for j in range(i))
+    solution = solution_of(Anywhere(Ball(12), Uniform(k=(0.5, 1.5))), Sites(2, features=2, hidden=3, groups=pairs))
+    content = content_of(solution, ["x1", "x5"])
+    assert len(content["slices"]["lift"][1]["windows"]) <= 8
+    assert ask(content, ("selfCheck", {}))[0]["predicted"] < ROUNDING
 
 
 class Somewhere(Anywhere):

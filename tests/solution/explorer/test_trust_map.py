@@ -1,5 +1,7 @@
 """Trust in the page is that of PRISM: exactly on the nodes of its grid, and about as between them."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -30,10 +32,11 @@ def told():
     family = SineGordon.create(3, stream(0, Purpose.PROBLEM))
     solution = Solution(random_network(family, Architecture(Dense(3), 3, 2, 3, 1)), family)
     calibration, count = Calibration((0.1, 0.5, 2.0), FITS), []
-    found = trust_map(solution.model, family, calibration, lambda: count.append(1))
-    assert len(count) == reports(2)
-    content = {**network_content(Subject(solution.model, family, solution.limits)), "trust": found}
-    return solution, calibration, {**content, "slices": {"lift": [], "coordinates": []}}
+    subject = Subject(solution.model, family, solution.limits)
+    found = trust_map(subject, calibration, lambda: count.append(1))
+    assert len(count) == reports(subject)
+    content = {**network_content(subject), "trust": found}
+    return solution, calibration, {**content, "parameters": [], "slices": {"lift": [], "coordinates": []}}
 
 
 INSIDE, ABOVE = (0.75, 1.25), (1.625, 1.0)
@@ -74,8 +77,22 @@ def test_between_nodes_the_residual_is_interpolated_as_well_as_it_says(told):
     assert abs(found["residual"] / truth - 1.0) < 3.0 * content["trust"]["interpolation_error"] + 1e-6
 
 
-def test_a_tuned_solution_is_told_apart(told):
-    _, _, content = told
-    tuned = {**content, "tuned_at": [0.75, 1.25]}
-    here, there = ask(tuned, ("trust", {"mu": INSIDE}), ("trust", {"mu": (0.75, 1.0)}))
-    assert (here["inside"], there["inside"]) == (True, False)
+def test_of_a_tuned_solution_the_page_tells_what_is_known_at_its_mu(told):
+    """Also far beyond the sliders."""
+    solution, calibration, content = told
+    mu = np.asarray([2.0, 1.0])
+    tuned = replace(solution, tuned_at=jnp.asarray(mu))
+    subject = Subject(tuned.model, tuned.family, tuned.limits)
+    assert reports(subject) == 0
+    sides = [{"name": name, "low": 0.5, "high": 1.5} for name in ("mu1", "mu2")]
+    page = {
+        **content,
+        **network_content(subject),
+        "parameters": sides,
+        "trust": trust_map(subject, calibration, lambda: None),
+    }
+    (found,) = ask(page, ("trust", {"mu": mu.tolist()}))
+    truth = judge(solution.model, solution.family, jnp.asarray(mu), calibration)
+    assert (found["inside"], found["tuned"]) == (True, True)
+    assert found["residual"] == pytest.approx(truth.residual)
+    assert (found.get("error"), "error" in found) == (truth.error, truth.error is not None)

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import KEY, Terms, linear, roughened, value_of
+from helpers import KEY, Terms, linear, mostly_slow, roughened, value_of
 
 import prism
 from prism.derivatives.estimators import Coordinates, Exact
@@ -170,7 +170,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("spring", "slopes"), OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(("spring", "slopes"), mostly_slow(OPTIONS, "slopes in the loss"))
 def test_a_resumed_run_equals_an_uninterrupted_one(spring, slopes):
     def start() -> TrainingState:
         state = TrainingState.create(network(), spring, objective_of(FAMILY, 5, slopes=slopes), KEY)

@@ -30,8 +30,12 @@ LARGEST_SIDE = 200_000
 SAMPLES = 400
 """Entries of the matrix at which cross approximation looks for its error."""
 MOST_RANK = 160
-TEST_POINTS = 200
-"""Random points at which the finished table is compared with the function."""
+TEST_POINTS, PER_GROUP = 200, 8
+"""Random points at which the finished table is compared with the function, so many with the same grouped variables."""
+ROUNDING = 1e-13
+"""No tolerance is finer, relative to the function's largest size."""
+LEAST_SIZE = 1e-6
+"""Where the function is smaller than this part of its largest size, it counts as zero."""
 
 
 class Untabulated(Exception):
@@ -109,7 +113,9 @@ class Table:
     variables: tuple[Variable, ...]
     cores: tuple[Float[np.ndarray, "_left _terms _right"], ...]
     error: float
-    """The largest error at random points, over the root mean square of the function there."""
+    """The largest error at random points, over the root mean square of the function at the same grouped variables."""
+    smallest: float = 1.0
+    """The function's size where it is smallest over the grouped variables, relative to where it is largest."""
 
     def __call__(self, points: Float[np.ndarray, "n variables"]) -> Float[np.ndarray, "n"]:
         rows = np.ones((len(points), 1))
@@ -119,12 +125,18 @@ class Table:
 
 
 def tabulated(
-    function: Function, variables: Sequence[Variable], leading: int, tolerance: float, seed: int = 0
+    function: Function,
+    variables: Sequence[Variable],
+    leading: int,
+    tolerance: float,
+    seed: int = 0,
+    grouped: int = 0,
 ) -> Table:
     """The table of a function, made to miss it by `tolerance` of its size; how much it does miss is its `error`.
 
-    `leading` of the variables stand on one side of the cross approximation. A function that is not finite everywhere,
-    or needs more nodes than there is room for, is `Untabulated`.
+    `leading` of the variables stand on one side of the cross approximation. The function's size is its root mean square
+    for each value of the last `grouped` variables by itself. A function that is not finite everywhere, or needs more
+    nodes than there is room for, is `Untabulated`.
     """
     generator = np.random.default_rng(seed)
 
@@ -134,17 +146,25 @@ def tabulated(
             raise Untabulated("is not finite everywhere")
         return values
 
-    counts = _counts(finite, variables, tolerance, generator)
     tested = _random(variables, TEST_POINTS, generator)
+    tested[:, len(variables) - grouped :] = np.repeat(
+        tested[::PER_GROUP, len(variables) - grouped :], PER_GROUP, axis=0
+    )
     truth = finite(tested)
-    size = np.sqrt(np.mean(truth**2)) or 1.0
-    best = Table(tuple(variables), (), math.inf)
+    sizes = np.sqrt(np.mean(truth.reshape(-1, PER_GROUP) ** 2, axis=1)) if grouped else np.sqrt(np.mean(truth**2))[None]
+    smallest = float(np.clip(np.min(sizes) / (np.max(sizes) or 1.0), LEAST_SIZE, 1.0))
+    size, finer = (
+        np.repeat(np.maximum(sizes, smallest * np.max(sizes)), TEST_POINTS // len(sizes)),
+        tolerance * smallest,
+    )
+    counts = _counts(finite, variables, finer, generator)
+    best = Table(tuple(variables), (), math.inf, smallest)
     for _ in range(ATTEMPTS):
         if max(math.prod(counts[:leading]), math.prod(counts[leading:])) > LARGEST_SIDE:
             break
-        crossed = _cross(finite, counts, variables, leading, tolerance, generator)
-        table = replace(best, cores=_tensor_train(*crossed, counts, variables, leading, tolerance))
-        error = float(np.max(np.abs(table(tested) - truth)) / size)
+        crossed = _cross(finite, counts, variables, leading, finer, generator)
+        table = replace(best, cores=_tensor_train(*crossed, counts, variables, leading, finer))
+        error = float(np.max(np.abs(table(tested) - truth) / np.where(size > 0.0, size, 1.0)))
         best = replace(table, error=error) if error < best.error else best
         if error <= ACCEPTED * tolerance:
             break

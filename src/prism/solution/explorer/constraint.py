@@ -14,6 +14,7 @@ from prism.problem.terms import constrained_value
 from prism.shapes import Parameter, Point, Scalar
 from prism.solution.explorer.chebyshev import Untabulated
 from prism.solution.explorer.places import Places
+from prism.solution.explorer.subject import Subject
 from prism.solution.explorer.tables import COARSE, FINE, table_on
 from prism.solution.prediction import PairFunction, exact
 from prism.solution.slices import Axis
@@ -32,36 +33,37 @@ def factor(family: Family, x: Point, mu: Parameter) -> Scalar:
     return constrained_value(family, jnp.ones(()), x, mu) - offset(family, x, mu)
 
 
-def constraint_on(family: Family, axes: Sequence[Axis]) -> dict[str, Any]:
+def constraint_on(subject: Subject, axes: Sequence[Axis]) -> dict[str, Any]:
     """u = factor·N + offset: the factor of a sphere by its formula, everything else that is there as a table."""
-    constraint = family.constraint()
+    family, constraint = subject.family, subject.family.constraint()
     found: dict[str, Any] = {"radius": None, "power": None, "factor": None, "offset": None}
-    if isinstance(constraint, VanishingOnSphere):
+    closed = type(constraint) in (Free, VanishingOnSphere)  # a subclass may have a formula of its own
+    if closed and isinstance(constraint, VanishingOnSphere):
         found |= {"radius": constraint.radius, "power": constraint.power}
-    elif not isinstance(constraint, Free):
-        found["factor"] = _table_unless(1.0, factor, family, axes)
-    if family.has_background or not isinstance(constraint, Free | VanishingOnSphere):
-        found["offset"] = _table_unless(0.0, offset, family, axes)
+    if not closed:
+        found["factor"] = _table_unless(1.0, factor, subject, axes)
+    if family.has_background or not closed:
+        found["offset"] = _table_unless(0.0, offset, subject, axes)
     return found
 
 
-def _table_unless(neutral: float, function: Any, family: Family, axes: Sequence[Axis]) -> dict[str, Any] | None:
+def _table_unless(neutral: float, function: Any, subject: Subject, axes: Sequence[Axis]) -> dict[str, Any] | None:
     """The table of a part of the constraint; none where it is this number, which changes nothing."""
-    part: PairFunction = eqx.Partial(function, family)
-    if np.all(Places.random(family, axes, TRIED).ask(part, family) == neutral):
+    part: PairFunction = eqx.Partial(function, subject.family)
+    if np.all(Places.random(subject, axes, TRIED).ask(part, subject.family) == neutral):
         return None
     try:
-        return table_on(part, family, axes, FINE)
+        return table_on(part, subject, axes, FINE)
     except Untabulated as error:
         name = function.__name__
         raise PrismError(f"no page can show this solution: the {name} of its hard constraint {error}") from error
 
 
-def exact_on(family: Family, axes: Sequence[Axis]) -> dict[str, Any]:
+def exact_on(subject: Subject, axes: Sequence[Axis]) -> dict[str, Any]:
     """The exact solution where the family knows it, or why it is left out."""
-    if not family.has_exact:
+    if not subject.family.has_exact:
         return {"exact": None, "without_exact": None}
     try:
-        return {"exact": table_on(eqx.Partial(exact, family), family, axes, COARSE), "without_exact": None}
+        return {"exact": table_on(eqx.Partial(exact, subject.family), subject, axes, COARSE), "without_exact": None}
     except Untabulated as error:
         return {"exact": None, "without_exact": f"The exact solution {error}, and is left out."}

@@ -6,12 +6,12 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from prism.errors import InputError
+from prism.errors import FailedRun, InputError
 from prism.numerics.precision import in_double_precision
 from prism.numerics.steps import WorkBar
+from prism.numerics.texts import shortened
 from prism.problem.docstrings import docstring
 from prism.problem.family import Family
 from prism.problem.parameters import ParameterSpace
@@ -20,9 +20,9 @@ from prism.solution.explorer.packing import packed
 from prism.solution.explorer.page import FORMAT, Page
 from prism.solution.explorer.places import Places
 from prism.solution.explorer.reference import reference_on
-from prism.solution.explorer.subject import Subject
+from prism.solution.explorer.subject import Subject, mu_of, slider_ends, trained_ends
 from prism.solution.explorer.subspace import Subspace, restricted
-from prism.solution.explorer.trust_map import reports, slider_ends, trained_ends, trust_map
+from prism.solution.explorer.trust_map import reports, trust_map
 from prism.solution.export import network_layout, network_obstacle, numpy_weights
 from prism.solution.prediction import exact, value
 from prism.solution.slices import Axis, axis_of
@@ -33,6 +33,8 @@ ALL_UP_TO = 4
 WITHOUT_MIDDLE = 20_000
 """Beyond this dimension the middle coordinate is not offered: its planes cost too much."""
 MOST_COORDINATES = 8
+LONGEST_REGION = 120
+"""Characters of what is said of the domain."""
 PROBES = 64
 """Values of the solution that the page compares its own with."""
 AGREEMENT = 1e-5
@@ -54,13 +56,15 @@ def explored(
     if obstacle := network_obstacle(subject.model):
         raise InputError(f"no page can show this solution: {obstacle}")
     chosen = usual_coordinates(subject.family) if names is None else list(names)
-    with WorkBar("exploring", reports(subject.family.parameters.size) + 1, progress) as tell:
+    axes_named(subject.family, chosen)
+    with WorkBar("exploring", reports(subject) + 1, progress) as tell:
         space = subspace_content(subject, chosen)
         tell()
-        trust = trust_map(subject.model, subject.family, calibrate(), tell)
+        trust = trust_map(subject, calibrate(), tell)
     return Page(
         {
             **network_content(subject),
+            "parameters": sliders(subject.family.parameters, space["constraint"]),
             "remarks": [*remarks, *_approximations(space, trust)],
             "slices": space,
             "trust": trust,
@@ -92,15 +96,15 @@ def network_content(subject: Subject) -> Content:
     model, family, space = subject.model, subject.family, subject.family.parameters
     arrays = {name: array for name, array in numpy_weights(model).items() if not name.startswith(("lift_", "group_"))}
     low, high = trained_ends(space).tolist()
-    nodes, weights = space.quadrature()
-    region, tuned_at = family.domain.region, subject.limits.tuned_at
+    with jax.enable_x64(True):
+        nodes, weights = (np.asarray(some).tolist() for some in space.quadrature())
+    region, tuned_at = family.domain.region, subject.tuned_at
     return {
         "format": FORMAT,
         "family": type(family).__name__,
         "equation": docstring(type(family))[0],
         "dimension": family.domain.dimension,
-        "parameters": _sliders(space),
-        "tuned_at": None if tuned_at is None else [tuned_at[name] for name in space.names],
+        "tuned_at": None if tuned_at is None else tuned_at.tolist(),
         "network": {
             **network_layout(model),
             "modulated": len(model.generator.widths),
@@ -108,9 +112,9 @@ def network_content(subject: Subject) -> Content:
             "high": high,
             "arrays": {name: packed(array) for name, array in arrays.items()},
         },
-        "quadrature": {"nodes": np.asarray(nodes).tolist(), "weights": np.asarray(weights).tolist()},
+        "quadrature": {"nodes": nodes, "weights": weights},
         "region": {"norm": region.norm, "horizon": region.horizon},
-        "region_in_words": region.describe(),
+        "region_in_words": shortened(region.describe(), LONGEST_REGION),
         "ball_radius": family.domain.ball_radius,
     }
 
@@ -132,21 +136,25 @@ def subspace_content(subject: Subject, names: Sequence[str]) -> Content:
             "others": domain.dimension - len(axes),
             "squared_norm": float(np.sum(base[: domain.dimension] ** 2)),
             "lift": restricted(wide.model.lift, Subspace(base, (*[axis.index for axis in axes], *time))),
-            "constraint": constraint_on(wide.family, axes),
-            **exact_on(wide.family, axes),
+            "constraint": constraint_on(wide, axes),
+            **exact_on(wide, axes),
             "reference": reference_on(wide.family, axes),
             **_probes(wide, axes),
             "rounding": _rounding(subject, wide, axes),
         }
 
 
-def _sliders(space: ParameterSpace) -> list[Content]:
-    """The trained interval of each parameter, how far its slider reaches, and where it starts."""
-    ends = np.asarray(space.from_uniform_coordinate(jnp.asarray(slider_ends(space))), np.float64)
-    middle = np.asarray(space.middle(), np.float64)
-    sides = zip(space.names, space.lows, space.highs, ends[0], ends[1], middle, strict=True)
-    keys = ("name", "low", "high", "from", "to", "start")
-    return [dict(zip(keys, [side[0], *map(float, side[1:])], strict=True)) for side in sides]
+def sliders(space: ParameterSpace, constraint: Content) -> list[Content]:
+    """The trained interval of each parameter, how far its slider reaches (beyond the box only where the hard constraint
+    exists there), and where it starts."""
+    parts = [constraint[name] for name in ("factor", "offset") if constraint[name] is not None]
+    ends = slider_ends(space) if all(part["everywhere"] for part in parts) else trained_ends(space)
+    sides = mu_of(space, np.stack([*ends, trained_ends(space).mean(axis=0)])).T.tolist()
+    trained = zip(space.names, space.lows, space.highs, sides, strict=True)
+    return [
+        {"name": name, "low": float(low), "high": float(high), "from": first, "to": last, "start": middle}
+        for name, low, high, (first, last, middle) in trained
+    ]
 
 
 def _time(family: Family, base: float) -> Content | None:
@@ -159,10 +167,12 @@ def _time(family: Family, base: float) -> Content | None:
 
 def _probes(wide: Subject, axes: Sequence[Axis]) -> Content:
     """Values of the solution and of the exact one at random points, and the root mean square of the first."""
-    places = Places.random(wide.family, axes, PROBES)
+    places = Places.random(wide, axes, PROBES)
     u, truth = places.ask(eqx.Partial(value, wide.model, wide.family), wide.family), np.full(PROBES, np.nan)
     if wide.family.has_exact:
         truth = places.ask(eqx.Partial(exact, wide.family), wide.family)
+    if not np.all(np.isfinite(u)):
+        raise FailedRun("no page can show this solution: it is not finite at points of its planes")
     values = [{"u": one, "exact": other} for one, other in zip(u.tolist(), truth.tolist(), strict=True)]
     probes = [question | found for question, found in zip(places.as_json(), values, strict=True)]
     return {"probes": probes, "size": float(np.sqrt(np.mean(u**2))) or 1.0}
@@ -170,7 +180,7 @@ def _probes(wide: Subject, axes: Sequence[Axis]) -> Content:
 
 def _rounding(subject: Subject, wide: Subject, axes: Sequence[Axis]) -> float:
     """How far the solution in its own precision is from itself in double precision, relative to its size."""
-    places = Places.random(wide.family, axes, PROBES)
+    places = Places.random(wide, axes, PROBES)
     precise = places.ask(eqx.Partial(value, wide.model, wide.family), wide.family)
     with jax.enable_x64(bool(subject.model.level.dtype == np.float64)):
         own = places.ask(eqx.Partial(value, subject.model, subject.family), subject.family)
@@ -192,6 +202,8 @@ def _approximations(space: Content, trust: Content) -> list[str]:
     for what, table in tables.items():
         if table is not None:
             said.append(f"{what} is a table that misses it by {table['error']:.0e} of its size at most")
+    if not all(table["everywhere"] for table in tables.values() if table is not None):
+        said.append("a table ends with the trained box, for the function is not known everywhere beyond it")
     if trust["residual"] is not None:
         part = trust["interpolation_error"]
         said.append(f"residuals are interpolated between some μ, within {100 * part:.1g} % where it was tried")

@@ -14,7 +14,7 @@ import numpy as np
 from prism.errors import InputError
 from prism.files.encoding import json_text
 from prism.files.outputs import OutputFile
-from prism.files.reading import read_bytes
+from prism.files.reading import Unreadable, read_bytes
 from prism.numerics.texts import counted
 
 ASSETS = Path(__file__).parent / "assets"
@@ -23,6 +23,8 @@ COMPUTING = ("network.js", "tables.js", "trust.js", "answers.js")
 SCRIPTS = (*COMPUTING, "drawing.js", "views.js", "controls.js", "figures.js", "page.js")
 FORMAT = 1
 """Of the content: a script reads that of its own version."""
+MARK, MARKED_WITHIN = b'<meta name="generator" content="prism explore">', 1_000
+"""What tells a page from another file, and within how many of its first bytes."""
 HEIGHT = 900
 """Pixels of the frame in a notebook."""
 
@@ -64,6 +66,14 @@ class Page:
         return (
             f'<iframe srcdoc="{source}" width="100%" height="{HEIGHT}" style="border: 0" title="{self.title}"></iframe>'
         )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is one that a page was written to."""
+    try:
+        return MARK in read_bytes(path)[:MARKED_WITHIN]
+    except Unreadable:
+        return False
 
 
 def _asset(name: str) -> str:

@@ -4,13 +4,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
-from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
+from prism.solution.explorer.subject import Subject, mu_of
 from prism.solution.prediction import PairFunction, at_places
 from prism.solution.slices import Axis
 
@@ -37,7 +35,7 @@ class Places:
         axes: Sequence[Axis],
         numbers: Int[np.ndarray, "rows plane"],
         fractions: Float[np.ndarray, "rows moving"],
-        mu: Float[np.ndarray, "rows p"] | Float[Array, "rows p"],
+        mu: Float[np.ndarray, "rows p"],
     ) -> "Places":
         """Where coordinates are given from −1 to 1, the ends of their axes; time as it is."""
         plane, last = numbers.shape[1], family.domain.coordinates - 1
@@ -45,19 +43,21 @@ class Places:
         times = fractions[:, plane:]
         values = (low + high) / 2 + (high - low) / 2 * fractions[:, :plane]
         indices = np.concatenate([index.astype(int), np.full(times.shape, last)], axis=1)
-        return Places(numbers, indices, np.concatenate([values, times], axis=1), np.asarray(mu, np.float64))
+        return Places(numbers, indices, np.concatenate([values, times], axis=1), mu)
 
     @staticmethod
-    def random(family: Family, axes: Sequence[Axis], count: int, seed: int = 0) -> "Places":
-        """On every plane in turn, inside the ball where the domain is one; μ as in training."""
-        generator, domain = np.random.default_rng(seed), family.domain
+    def random(subject: Subject, axes: Sequence[Axis], count: int, seed: int = 0) -> "Places":
+        """On every plane in turn, inside the ball where the domain is one; μ uniform in the trained box."""
+        generator, family = np.random.default_rng(seed), subject.family
+        domain = family.domain
         numbers = np.asarray(list(itertools.islice(itertools.cycle(planes(axes)), count)))
         inside = 1.0 if domain.ball_radius is None else numbers.shape[1] ** -0.5
         fractions = inside * generator.uniform(-1.0, 1.0, numbers.shape)
         if domain.time_horizon is not None:
             fractions = np.column_stack([fractions, domain.time_horizon * generator.uniform(size=count)])
-        keys = items(child(stream(seed, Purpose.CHECK), Purpose.PARAMETERS), count)
-        return Places.of(family, axes, numbers, fractions, jax.vmap(family.parameters.sample)(keys))
+        low, high = subject.reaches[-1]
+        mu = mu_of(family.parameters, generator.uniform(low, high, (count, len(low))))
+        return Places.of(family, axes, numbers, fractions, mu)
 
     def ask(self, function: PairFunction, family: Family) -> Float[np.ndarray, "rows"]:
         """The function at every row."""
@@ -75,8 +75,3 @@ class Places:
             }
             for own, row, mu in zip(self.numbers, self.values, self.mu, strict=True)
         ]
-
-
-def uniform_mu(family: Family, coordinates: Float[np.ndarray, "rows p"]) -> Array:
-    """μ of the coordinate in which its law is uniform."""
-    return family.parameters.from_uniform_coordinate(jnp.asarray(coordinates))

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
 from prism.solution.explorer import chebyshev
 from prism.solution.explorer.chebyshev import Interval
-from prism.solution.explorer.places import uniform_mu
+from prism.solution.explorer.subject import mu_of, trained_ends, uniform_of
 from prism.solution.explorer.tables import FINE, table_content
-from prism.solution.explorer.trust_map import trained_ends
 from prism.solution.slices import Axis
 
 NODES = {1: 12, 2: 7, 3: 5}
@@ -26,17 +22,18 @@ def reference_on(family: Family, axes: Sequence[Axis]) -> dict[str, object] | No
     space, domain = family.parameters, family.domain
     if family.has_exact or not family.has_known_values or space.size not in NODES:
         return None
-    variables = [Interval(low, high) for low, high in trained_ends(space).T.tolist()]
+    variables = [Interval(*side) for side in trained_ends(space).T.tolist()]
     counts = [NODES[space.size]] * space.size
-    held_out = jax.vmap(space.sample)(items(child(stream(0, Purpose.CHECK), Purpose.QUERIES), CHECKED))
-    nodes = uniform_mu(family, chebyshev.grid(counts, variables))
-    found = family.known_values(np.asarray(jnp.concatenate([nodes, held_out]), np.float64))
+    low, high = trained_ends(space)
+    held_out = mu_of(space, np.random.default_rng(0).uniform(low, high, (CHECKED, space.size)))
+    nodes = mu_of(space, chebyshev.grid(counts, variables))
+    found = family.known_values(np.concatenate([nodes, held_out]))
     point, values = np.asarray(found.points[0], np.float64), np.asarray(found.values[:, 0], np.float64)
     where = _where(point, np.asarray(domain.centre(), np.float64), axes, domain.dimension)
     if where is None or not np.all(np.isfinite(values)):
         return None
     table = chebyshev.interpolating(values[: len(nodes)].reshape(counts), variables, FINE.tolerance)
-    missed = table(np.asarray(space.uniform_coordinate(held_out), np.float64)) - values[len(nodes) :]
+    missed = table(uniform_of(space, held_out)) - values[len(nodes) :]
     return {
         "space": where,
         "time": None if domain.time_horizon is None else float(point[-1]),

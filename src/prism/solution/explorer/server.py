@@ -21,7 +21,10 @@ Slices = Callable[[list[str]], Mapping[str, object]]
 
 
 class PageServer(ThreadingHTTPServer):
-    """Answers to browsers of this machine, one piece of work after the other, once there is something to `offer`."""
+    """Answers to browsers of this machine, one piece of work after the other.
+
+    The port is bound at once, so that one in use is refused before the page is made; `offer` then answers.
+    """
 
     daemon_threads = True
 
@@ -42,12 +45,15 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         return f"http://{HOST}:{self.server_address[1]}/"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that left before the end has what it wanted."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
-        """A question that names another host comes from a page that is not ours."""
+        """Answer / and /slices; a request for another host is refused, for it comes from a page of another site."""
         port = self.server.server_address[1]
         if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
             self._answer(HTTPStatus.FORBIDDEN, {"error": f"ask at {self.server.address}"})
@@ -67,19 +73,21 @@ class _Handler(BaseHTTPRequestHandler):
                 found = self.server.slices(names)
         except PrismError as error:
             self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        except Exception as error:  # the page says what JAX, or a family of the user's own, raised
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"{type(error).__name__}: {error}"})
         else:
             self._answer(HTTPStatus.OK, found)
 
     def _answer(self, status: HTTPStatus, content: Mapping[str, object]) -> None:
         self._send(status, "application/json", json_text(content).encode())
 
-    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+    def _send(self, status: HTTPStatus, content_type: str, content: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
         self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing is said of each question."""
+        """Requests are not logged."""

@@ -2,8 +2,8 @@
 dimension.
 
 There a channel of degree two is given by its value, gradient and second derivatives at x₀, and a logarithmic norm is
-the logarithm of such a channel. Of a sum over sites, only those that hold one of the coordinates are kept one by one;
-all others do not change with them, so their coefficients are added up.
+the logarithm of such a channel. Of a sum over sites, the coefficients of those that see the same are
+added up: all sites that hold none of the coordinates are one, where the others are alike.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from prism.errors import InputError
 from prism.networks.lifts.lift import Lift
 from prism.networks.lifts.norm import SquaredNorm
 from prism.networks.lifts.sites import SiteSums
@@ -38,7 +37,7 @@ class Subspace:
 
 def restricted(lift: Lift, subspace: Subspace) -> list[Content]:
     """What the page computes the channels of the lift from, in their order; in double precision."""
-    groups: list[Content] = [_polynomial(lambda x: x @ lift.weight + lift.bias, subspace)]
+    groups: list[Content] = [_polynomial(lambda x: x @ lift.weight + lift.bias, subspace, linear=True)]
     for group in lift.groups:
         if isinstance(group, SiteSums):
             groups.append(_sites(group, subspace))
@@ -51,41 +50,43 @@ def restricted(lift: Lift, subspace: Subspace) -> list[Content]:
     return groups
 
 
-def _polynomial(channels: Callable[[Point], Array], subspace: Subspace) -> Content:
-    """z(s) = z + Σ_k s_k ∂_k z + ½ Σ_kl s_k s_l ∂²_kl z, all at the base; no second derivatives where they vanish."""
+def _polynomial(channels: Callable[[Point], Array], subspace: Subspace, linear: bool = False) -> Content:
+    """z(s) = z + Σ_k s_k ∂_k z + ½ Σ_kl s_k s_l ∂²_kl z, all at the base; no second derivatives where they vanish.
+
+    Derivatives are taken forwards: backwards, each channel would have a gradient of the size of the dimension.
+    """
     origin = jnp.zeros(len(subspace.indices))
     at = lambda displacements: channels(subspace.at(displacements))
-    base, first = np.asarray(at(origin)), np.moveaxis(np.asarray(jax.jacfwd(at)(origin)), -1, 0)
-    second = np.moveaxis(np.asarray(jax.hessian(at)(origin)), 0, -1)
+    first = jax.jacfwd(at)
+    second = None if linear else np.moveaxis(np.asarray(jax.jacfwd(first)(origin)), 0, -1)
     return {
         "kind": "polynomial",
-        "base": packed(base),
-        "first": packed(first),
-        "second": packed(second) if np.any(second) else None,
+        "base": packed(np.asarray(at(origin))),
+        "first": packed(np.moveaxis(np.asarray(first(origin)), -1, 0)),
+        "second": None if second is None or not np.any(second) else packed(second),
     }
 
 
 def _sites(group: SiteSums, subspace: Subspace) -> Content:
-    """The places that hold a moving coordinate, and the sum of the coefficients of all others."""
+    """Places that see the same, the coefficients of each such group added up: what a place sees is which of its
+    coordinates move, and where they are at the base."""
     network, places = group.network, np.asarray(group.places)
-    moving = {place: number for number, place in enumerate(subspace.indices)}
-    origins = (subspace.base[places] - group.centre) / group.unit
-    here = np.isin(places, subspace.indices).any(axis=1)
-    others = origins[~here] if np.any(~here) else np.zeros((1, places.shape[1]))
-    if np.ptp(others, axis=0).max() > 0.0:
-        raise InputError("sums over places need a slice whose other coordinates are all alike")
-    coefficients = np.asarray(group.coefficients)
-    shared = coefficients.ndim == 2
-    rest = np.sum(~here) * coefficients if shared else coefficients[~here].sum(axis=0)
+    number = np.full(len(subspace.base), -1)
+    number[list(subspace.indices)] = np.arange(len(subspace.indices))
+    windows, origins = number[places], (subspace.base[places] - group.centre) / group.unit
+    seen, member = np.unique(np.concatenate([windows, origins], axis=1), axis=0, return_inverse=True)
+    coefficients, member = np.asarray(group.coefficients), member.reshape(-1)
+    if coefficients.ndim == 2:
+        summed = np.bincount(member, minlength=len(seen))[:, None, None] * coefficients[None]
+    else:
+        summed = np.zeros((len(seen), *coefficients.shape[1:]))
+        np.add.at(summed, member, coefficients)
     arrays = ("first", "first_bias", "second", "second_bias")
     return {
         "kind": "sites",
-        "windows": [[moving.get(int(place), -1) for place in window] for window in places[here]],
-        "origins": origins[here].tolist(),
-        "shared": shared,
-        "coefficients": packed(coefficients if shared else coefficients[here]),
-        "rest": packed(rest),
-        "rest_origin": others[0].tolist(),
+        "windows": seen[:, : windows.shape[1]].astype(int).tolist(),
+        "origins": seen[:, windows.shape[1] :].tolist(),
+        "coefficients": packed(summed),
         **{name: packed(np.asarray(getattr(network, name))) for name in arrays},
         "unit": group.unit,
         "horizon": group.horizon,

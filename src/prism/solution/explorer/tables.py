@@ -4,17 +4,17 @@ The variables of a table are the number of the plane, its two coordinates from �
 the parameters in the coordinate in which their law is uniform.
 """
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from prism.problem.family import Family
 from prism.solution.explorer.chebyshev import Index, Interval, Table, Untabulated, Variable, tabulated
 from prism.solution.explorer.packing import packed
-from prism.solution.explorer.places import Places, planes, uniform_mu
-from prism.solution.explorer.trust_map import slider_ends, trained_ends
+from prism.solution.explorer.places import Places, planes
+from prism.solution.explorer.subject import Ends, Subject, mu_of
 from prism.solution.prediction import PairFunction
 from prism.solution.slices import Axis
 
@@ -31,34 +31,37 @@ FINE = Quality(1e-9, np.float64)
 """Of what u is made of."""
 COARSE = Quality(1e-7, np.float32)
 """Of what u is compared with."""
+SINGLE_DOWN_TO = 0.1
+"""A function that is smaller at some μ, relative to its size at others, is kept in double precision."""
 LARGEST_ERROR = 1e-3
 """A table that misses more, relative to the function's size, is of no use."""
 
 
-def table_on(function: PairFunction, family: Family, axes: Sequence[Axis], quality: Quality) -> dict[str, Any]:
+def table_on(function: PairFunction, subject: Subject, axes: Sequence[Axis], quality: Quality) -> dict[str, Any]:
     """For all μ that the sliders reach or, where the function has no table there, for the trained box."""
-    try:
-        return _table_over(slider_ends(family.parameters), function, family, axes, quality)
-    except Untabulated:
-        return _table_over(trained_ends(family.parameters), function, family, axes, quality)
+    *wider, least = subject.reaches
+    for ends in wider:
+        with contextlib.suppress(Untabulated):
+            return {"everywhere": True, **_table_over(ends, function, subject, axes, quality)}
+    return {"everywhere": not wider, **_table_over(least, function, subject, axes, quality)}
 
 
 def _table_over(
-    ends: np.ndarray, function: PairFunction, family: Family, axes: Sequence[Axis], quality: Quality
+    ends: Ends, function: PairFunction, subject: Subject, axes: Sequence[Axis], quality: Quality
 ) -> dict[str, Any]:
     """For μ between these ends."""
-    chosen, horizon = planes(axes), family.domain.time_horizon
-    plane, timed = len(chosen[0]), int(horizon is not None)
+    family, chosen = subject.family, planes(axes)
+    plane, horizon = len(chosen[0]), family.domain.time_horizon
     variables: list[Variable] = [Index(len(chosen)), *[Interval(-1.0, 1.0)] * plane]
     variables += [] if horizon is None else [Interval(0.0, horizon)]
+    moving = len(variables)
     variables += [Interval(low, high) for low, high in ends.T.tolist()]
 
     def at(rows: np.ndarray) -> np.ndarray:
-        numbers, moving = np.asarray(chosen)[rows[:, 0].astype(int)], 1 + plane + timed
-        mu = uniform_mu(family, rows[:, moving:])
+        numbers, mu = np.asarray(chosen)[rows[:, 0].astype(int)], mu_of(family.parameters, rows[:, moving:])
         return Places.of(family, axes, numbers, rows[:, 1:moving], mu).ask(function, family)
 
-    table = tabulated(at, variables, 1 + plane, quality.tolerance)
+    table = tabulated(at, variables, 1 + plane, quality.tolerance, grouped=ends.shape[1])
     if not table.error <= LARGEST_ERROR:  # an error that is not a number is none either
         raise Untabulated(f"cannot be tabulated to better than {table.error:.0e} of its size")
     return {"planes": [list(plane) for plane in chosen], "error": table.error, **table_content(table, quality)}
@@ -67,4 +70,5 @@ def _table_over(
 def table_content(table: Table, quality: Quality) -> dict[str, Any]:
     """The numbers of a table; a variable that counts has no interval."""
     sides = [[v.low, v.high] if isinstance(v, Interval) else None for v in table.variables]
-    return {"intervals": sides, "cores": [packed(core.astype(quality.precision)) for core in table.cores]}
+    precision = quality.precision if table.smallest > SINGLE_DOWN_TO else np.float64
+    return {"intervals": sides, "cores": [packed(core.astype(precision)) for core in table.cores]}

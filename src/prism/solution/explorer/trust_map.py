@@ -16,32 +16,21 @@ from scipy.interpolate import RegularGridInterpolator
 from prism.networks.model import Model
 from prism.numerics.keys import Purpose, child, items, stream
 from prism.problem.family import Family
-from prism.problem.parameters import ParameterSpace
 from prism.solution.explorer.packing import packed
-from prism.solution.trust import CHUNK, Calibration, scaled_residuals
+from prism.solution.explorer.subject import BEYOND, Subject, mu_of, trained_ends
+from prism.solution.trust import CHUNK, Calibration, judge, scaled_residuals
 
-BEYOND = 0.25
-"""Widths of the box by which the sliders reach beyond each of its ends."""
 SPACING = {1: 1 / 32, 2: 1 / 8, 3: 1 / 4}
 """Widths between the nodes, by the number of parameters; with more than three the page has no residuals."""
 TESTED = 16
 """μ of the box at which the interpolated residual is compared with the true one."""
 
 
-def trained_ends(space: ParameterSpace) -> Float[np.ndarray, "2 p"]:
-    """Both ends of the trained box in the uniform coordinate."""
-    return np.stack([np.asarray(end, np.float64) for end in space.uniform_box()])
-
-
-def slider_ends(space: ParameterSpace) -> Float[np.ndarray, "2 p"]:
-    """Both ends of the sliders in the uniform coordinate."""
-    low, high = trained_ends(space)
-    return np.stack([low - BEYOND * (high - low), high + BEYOND * (high - low)])
-
-
-def trust_map(model: Model, family: Family, calibration: Calibration, tell: Callable[[], None]) -> dict[str, object]:
-    """The residual over the sliders' range, and the calibration."""
-    size = family.parameters.size
+def trust_map(subject: Subject, calibration: Calibration, tell: Callable[[], None]) -> dict[str, object]:
+    """The residual over the sliders' range, and the calibration; of a tuned solution, what is known at its μ."""
+    model, family, size = subject.model, subject.family, subject.family.parameters.size
+    if subject.tuned_at is not None:
+        return {"residual": None, "reason": "", "tuned": _at_one(subject, calibration)}
     if size not in SPACING:
         return {"residual": None, "reason": f"the page has no residuals for {size} parameters; ask prism trust"}
     nodes = _nodes(size)
@@ -59,9 +48,20 @@ def trust_map(model: Model, family: Family, calibration: Calibration, tell: Call
     }
 
 
-def reports(size: int) -> int:
+def _at_one(subject: Subject, calibration: Calibration) -> dict[str, object]:
+    """What `trust` tells at the μ of a tuned solution."""
+    assert subject.tuned_at is not None
+    found = judge(subject.model, subject.family, jnp.asarray(subject.tuned_at, float), calibration)
+    told: dict[str, object] = {"residual": found.residual, "quantile": found.quantile}
+    if found.error is None or found.error_interval is None:
+        return {**told, "reason": found.error_basis}
+    return {**told, "error": found.error, "low": found.error_interval[0], "high": found.error_interval[1]}
+
+
+def reports(subject: Subject) -> int:
     """How often `trust_map` tells that it has gone on."""
-    return math.ceil(len(_nodes(size)) ** size / CHUNK) if size in SPACING else 0
+    size = subject.family.parameters.size
+    return math.ceil(len(_nodes(size)) ** size / CHUNK) if size in SPACING and subject.tuned_at is None else 0
 
 
 def _nodes(size: int) -> Float[np.ndarray, "nodes"]:
@@ -72,9 +72,9 @@ def _nodes(size: int) -> Float[np.ndarray, "nodes"]:
 def _logarithms(model: Model, family: Family, fractions: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "n"]:
     """log ρ at μ that are given in units of the box."""
     low, high = (end[None] for end in trained_ends(family.parameters))
-    uniform = jnp.asarray(low + (high - low) * fractions, jnp.zeros(()).dtype)
+    mu = mu_of(family.parameters, low + (high - low) * fractions)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(scaled_residuals(model, family, family.parameters.from_uniform_coordinate(uniform)))
+        return np.log(scaled_residuals(model, family, jnp.asarray(mu, float)))
 
 
 def _interpolation_error(

@@ -65,8 +65,10 @@ const answers = (() => {
     return { ...table, value: tables.overParameters(page, table, mu), u: predicted(page, question)[0] };
   }
 
-  /* The best answer that ignores μ: the mean over the trained box of the exact solution, else of the network. */
+  /* The best answer that ignores μ: the mean over the trained box of the exact solution, else of the network; null for
+     a tuned solution, which is of one μ. */
   function blind(page, question) {
+    if (page.tuned_at) return null;
     const axes = question.axes.filter(({ kind }) => kind !== "mu"), still = { ...question, axes };
     let mean = page.slices.exact ? tables.value(page, page.slices.exact, still, true) : null;
     if (mean === null) {

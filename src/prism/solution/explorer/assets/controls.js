@@ -19,11 +19,12 @@ const controls = (() => {
     small.textContent = note;
     ["--from", "--to"].forEach((end, i) => small.style.setProperty(end, `${(100 * (scale.to(trained[i]) - low)) / (high - low)}%`));
     range.disabled = exact.disabled = disabled;
+    const digits = 4 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(least), Math.abs(most)) / (most - least))));
     const show = () => {
       const value = read();
       range.value = String(Math.round((POSITIONS * (scale.to(value) - low)) / (high - low)));
-      range.setAttribute("aria-valuetext", shown(value, 4));
-      if (document.activeElement !== exact) exact.value = String(Number(value.toPrecision(4)));
+      range.setAttribute("aria-valuetext", shown(value, digits));
+      if (document.activeElement !== exact) exact.value = String(Number(value.toPrecision(digits)));
     };
     range.addEventListener("input", () => {
       write(scale.from(low + ((high - low) * Number(range.value)) / POSITIONS));

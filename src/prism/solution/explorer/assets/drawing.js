@@ -24,9 +24,8 @@ const drawing = (() => {
   function ticks(low, high, count) {
     const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((found) => found >= raw);
-    const found = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
-    return found;
+    const first = Math.ceil(low / step - 1e-9), number = Math.floor(high / step + 1e-9) - first + 1;
+    return Array.from({ length: Math.max(0, Math.min(number, 2 * count + 2)) }, (_, k) => (first + k) * step);
   }
 
   /* The canvas cleared and scaled, and the frame inside it. */
@@ -143,7 +142,7 @@ const drawing = (() => {
     const all = lines.flatMap(({ values }) => Array.from(values).filter(Number.isFinite));
     let low = Math.min(...all), high = Math.max(...all);
     if (!all.length) [low, high] = [0, 1];
-    const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+    const room = Math.max((high - low) * 0.06, Math.abs(high) * 1e-6) || 1;
     const up = { name, low: low - room, high: high + room };
     const x = (value) => frame.x + ((value - along.low) / (along.high - along.low)) * frame.width;
     const y = (value) => frame.y + frame.height - ((value - up.low) / (up.high - up.low)) * frame.height;

@@ -113,16 +113,17 @@ const figures = (() => {
     const { page, state } = app, axis = found.question.axes[0], along = { ...views.axes(page, state)[0], values: axis.values };
     const reference = found.exact === null ? referenceAlong(page, state, found.question) : null;
     const truth = reference ?? found.exact, whole = hasFinite(truth);
-    const blind = masked(page, blindOf(app, found.question), found.question);
+    const mean = blindOf(app, found.question), blind = mean && masked(page, mean, found.question);
     const parameter = axis.kind === "mu" ? page.parameters[axis.index] : null;
     const mark = app.cursor ? app.cursor[0] : parameter ? state.mu[axis.index] : null;
     const span = parameter ? [parameter.low, parameter.high] : null;
     const [main, error] = arranged(app, whole ? ["u", "û − u"] : ["u"], "curves");
     const names = [["━ û, prediction  ", "u"]];
     if (whole) names.push([`╌ u, ${reference ? "reference" : "exact"}  `, "exact"]);
-    names.push([`┈ μ-blind: the mean over μ of the ${page.slices.exact ? "exact solution" : "prediction"}`, "blind"]);
+    if (blind) names.push([`┈ μ-blind: the mean over μ of the ${page.slices.exact ? "exact solution" : "prediction"}`, "blind"]);
     caption(main, names);
-    const lines = [{ values: found.u, colour: "u", width: 2.5 }, { values: blind, colour: "blind", dash: [2, 3] }];
+    const lines = [{ values: found.u, colour: "u", width: 2.5 }];
+    if (blind) lines.push({ values: blind, colour: "blind", dash: [2, 3] });
     if (whole) lines.unshift({ values: truth, colour: "exact", dash: [6, 4], width: 1.5 });
     const range = `${shown(minimum(found.u))} to ${shown(maximum(found.u))}`;
     main.canvas.setAttribute("aria-label", `û along ${along.name} at ${views.inWords(page, state)}: ${range}. Arrow keys move the cursor.`);
@@ -140,8 +141,8 @@ const figures = (() => {
     if (!hasFinite(truth)) return "";
     const inside = (values) => values.map((value, p) => (Number.isFinite(truth[p]) ? value : NaN)), size = norm(truth);
     if (!(size > 1e-6 * page.slices.size * Math.sqrt(truth.length))) return "u vanishes on this curve.";
-    const [own, other] = [u, blind].map((values) => shown(norm(inside(minus(values, truth))) / size));
-    return `On this curve: relative L2 error ${own}, of the μ-blind answer ${other}.`;
+    const error = (values) => shown(norm(inside(minus(values, truth))) / size);
+    return `On this curve: relative L2 error ${error(u)}${blind ? `, of the μ-blind answer ${error(blind)}` : ""}.`;
   }
 
   /* Where a curve over a parameter passes the point at which the family knows u, the references along it. */

@@ -116,11 +116,11 @@ const network = (() => {
     return found.map((value, i) => value - origin[i % width]);
   }
 
-  /* Σ_i A_i · φ_i: places that hold a coordinate of the slice one by one, all others together. */
+  /* Σ_i A_i · φ_i, places that see the same taken together. */
   function sites(group, { count, columns }, modulations, space) {
-    const inputs = group.first.shape[0], [width, channels] = group.rest.shape;
+    const inputs = group.first.shape[0], [, width, channels] = group.coefficients.shape;
     const z = new Float64Array(count * channels);
-    const add = (place, origin, coefficients, start) => {
+    const add = (place, origin, start) => {
       const y = new Float64Array(count * inputs);
       origin.forEach((own, w) => {
         const column = columns.get(place[w]);
@@ -134,13 +134,10 @@ const network = (() => {
       for (let p = 0; p < count; p++)
         for (let f = 0; f < width; f++) {
           const value = found[p * width + f];
-          for (let c = 0; c < channels; c++) z[p * channels + c] += value * coefficients[start + f * channels + c];
+          for (let c = 0; c < channels; c++) z[p * channels + c] += value * group.coefficients.values[start + f * channels + c];
         }
     };
-    add([], group.rest_origin, group.rest.values, 0);
-    group.windows.forEach((place, number) =>
-      add(place, group.origins[number], group.coefficients.values, group.shared ? 0 : number * width * channels),
-    );
+    group.windows.forEach((place, number) => add(place, group.origins[number], number * width * channels));
     return z;
   }
 
@@ -190,7 +187,7 @@ const network = (() => {
   function lifted(page, asked, layers) {
     let own = page.network.layers;
     return page.slices.lift.map((group) => {
-      const width = group.kind === "sites" ? group.rest.shape[1] : group.base.shape[0];
+      const width = group.kind === "sites" ? group.coefficients.shape[2] : group.base.shape[0];
       if (group.kind === "polynomial") return { width, rows: polynomial(group, asked) };
       if (group.kind === "logarithm") return { width, rows: logarithm(group, asked) };
       own += 2;

@@ -121,7 +121,8 @@
   /* Whether the page computes what PRISM computed. */
   function check() {
     const found = answers.selfCheck(app.page), line = element("check"), of = `${found.count} values that PRISM computed`;
-    const { agreement } = app.page, good = found.predicted <= agreement && (found.exact ?? 0) <= 10 * agreement;
+    const { agreement, slices } = app.page, table = Math.max(agreement, 10 * (slices.exact?.error ?? 0));
+    const good = found.predicted <= agreement && (found.exact ?? 0) <= table;
     line.className = good ? "good" : "bad";
     line.textContent = good
       ? `✓ checked against ${of}: they differ by ${shown(found.predicted, 2)} of the solution's size at most`
@@ -189,24 +190,26 @@
     });
   }
 
-  /* Another coordinate in place of the first, where there are as many as a page holds. */
+  /* Another coordinate; the earliest goes where there are as many as a page holds. */
   async function add() {
-    const name = element("coordinate").value.trim();
-    if (!name) return;
+    const name = element("coordinate").value.trim(), button = element("add");
+    if (button.disabled) return;
+    if (!/^x[1-9]\d*$/.test(name)) return void (element("added").textContent = "name one coordinate, such as x17");
     const kept = app.page.slices.coordinates.map((one) => one.name).filter((one) => one !== name);
-    const names = [...kept.slice(-(page.most_coordinates - 1)), name];
+    const names = [...kept.slice(1 - page.most_coordinates), name];
     element("added").textContent = "computing ...";
+    button.disabled = true;
     try {
       const answer = await fetch(`slices?coordinates=${encodeURIComponent(names.join(","))}`), told = await answer.json();
       if (!answer.ok) throw new Error(told.error);
-      const address = views.address(app.page, app.state);
       app.page = answers.withSlices(app.page, told);
-      app.state = { ...views.told(app.page, address), [app.state.view === "field" ? "across" : "along"]: name };
-      if (app.state.up === name) app.state.up = names.find((one) => one !== name);
+      app.state = views.withCoordinate(app.page, app.state, name);
       element("added").textContent = check() ? `${name} is there` : "";
       request(true);
     } catch (error) {
       element("added").textContent = String(error.message ?? error);
+    } finally {
+      button.disabled = false;
     }
   }
 
@@ -217,6 +220,7 @@
     item.textContent = remark;
     element("remarks").append(item);
   }
+  element("link").hidden = location.protocol === "about:"; // in the frame of a notebook, which has no address
   addEventListener("hashchange", () => {
     app.state = views.told(app.page, location.hash);
     request(true);

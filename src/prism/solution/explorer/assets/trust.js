@@ -4,7 +4,7 @@ const trust = (() => {
   /* How far μ lies below each lower end of the trained box, then above each upper end, in its widths. */
   function sides(page, mu) {
     const fractions = mu.map((value, p) => network.boxFraction(page, value, p));
-    const positive = (value) => (value > 1e-9 ? value : 0);
+    const positive = (value) => (value > 1e-6 ? value : 0);
     return [...fractions.map((part) => positive(-part)), ...fractions.map((part) => positive(part - 1))];
   }
 
@@ -28,6 +28,7 @@ const trust = (() => {
       beyond: mu.map((_, p) => beyond[p] + beyond[p + mu.length]),
       tuned: page.tuned_at !== null,
     };
+    if (page.trust.tuned) return { ...found, ...page.trust.tuned };
     if (!page.trust.residual) return { ...found, reason: page.trust.reason };
     found.residual = residual(page, mu);
     found.quantile = page.trust.residuals.filter((other) => other < found.residual).length / page.trust.residuals.length;

@@ -46,7 +46,7 @@ const views = (() => {
 
   const base = (page, slot) => page.slices.coordinates[slot.index].base;
 
-  const number = (value) => Number(value.toPrecision(6)).toString();
+  const number = (value) => Number(value.toPrecision(10)).toString();
 
   function address(page, state) {
     const parts = new URLSearchParams({ view: state.view });
@@ -97,6 +97,16 @@ const views = (() => {
     return { space, time: state.time ?? undefined, mu: state.mu, axes: varied };
   }
 
+  /* The same state over other coordinates, this one chosen; what is no longer offered is chosen anew. */
+  function withCoordinate(page, state, name) {
+    const offered = [...slots(page).values()].filter(isCoordinate).map((slot) => slot.name), names = slots(page);
+    const other = [state.up, state.across, ...offered].find((one) => offered.includes(one) && one !== name) ?? name;
+    const kept = Object.fromEntries(Object.entries(state.point).filter(([one]) => offered.includes(one)));
+    const curve = state.view === "curve" || offered.length < 2;
+    const along = curve ? name : names.has(state.along) ? state.along : name;
+    return { ...state, view: curve ? "curve" : "field", across: name, up: other, along, point: kept };
+  }
+
   /* The axes of the view. */
   function axes(page, state) {
     const names = slots(page);
@@ -117,5 +127,5 @@ const views = (() => {
   const timeIsAxis = ({ view, across, up, along }) => (view === "field" ? [across, up] : [along]).includes("t");
   const inWords = (page, { mu }) => page.parameters.map(({ name }, p) => `${name} = ${drawing.shown(mu[p], 4)}`).join(", ");
 
-  return { slots, isCoordinate, scaleOf, still, base, start, address, told, question, axes, at, timeIsAxis, inWords };
+  return { slots, isCoordinate, scaleOf, withCoordinate, still, base, start, address, told, question, axes, at, timeIsAxis, inWords };
 })();
