@@ -271,3 +271,14 @@ def test_the_pages_of_the_site_work(name, browser, site):
     browser.find_element(By.CSS_SELECTOR, f'a[href="explore/{name}.html"]').click()
     settle(browser)
     assert text(browser, "check").startswith("✓")
+
+
+def test_the_frame_of_a_notebook_stays_where_it_is(browser, tmp_path):
+    page = solution_of("sites").explore(["x1", "x2"], progress=False)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>above</p>{page._repr_html_()}", encoding="utf-8")
+    opened(browser, tmp_path / "notebook.html", settled=False)
+    browser.switch_to.frame(0)
+    settle(browser)
+    time.sleep(1.0)  # the address of a page is kept once nothing moves
+    assert text(browser, "check").startswith("✓")
+    browser.switch_to.default_content()

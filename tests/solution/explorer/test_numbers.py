@@ -16,6 +16,7 @@ from helpers import (
     WIDER,
     Terms,
     linear,
+    mostly_slow,
 )
 from solution.explorer.pages import Anywhere, content_of, solution_of
 from solution.explorer.script import along, ask
