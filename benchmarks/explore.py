@@ -1,7 +1,7 @@
 """Pages in a real browser: how large they are, how far from the live solution, how fast they follow a slider.
 
-    prism solve allen-cahn --dim 100 --minutes 1 --out runs/allen-cahn
-    python benchmarks/explore.py runs/allen-cahn ... --pictures /tmp/pictures
+    python benchmarks/pages.py --runs runs
+    python benchmarks/explore.py runs/allen-cahn runs/convection --pictures runs/pictures
 
 For every run: bytes of its page; the largest difference from the live solution, as it is used and in double precision,
 at 200 random (x, μ) of the offered planes and of the box, over the root mean square of u there; the median time from a

@@ -1,7 +1,7 @@
 /* Fields and curves on a canvas, in the colours of the page. */
 const drawing = (() => {
   const pixelRatio = () => Math.min(2, globalThis.devicePixelRatio || 1);
-  const MARGIN = { left: 58, right: 66, top: 8, bottom: 36 };
+  const MARGIN = { left: 58, right: 78, top: 8, bottom: 36 };
 
   /* The colours of the style sheet, read once for each scheme. */
   const palette = new Map();
@@ -19,6 +19,12 @@ const drawing = (() => {
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-3 || size >= 1e5)) return Number(value.toPrecision(digits)).toExponential().replace("e+", "e").replaceAll("-", "−");
     return Number(value.toPrecision(digits)).toString().replace("-", "−");
+  }
+
+  /* The same with so many digits more that values over this span can be told apart. */
+  function shownOver(value, span, digits = 3) {
+    const more = span > 0 && value !== 0 ? Math.ceil(Math.log10(Math.abs(value) / span)) : 0;
+    return shown(value, Math.min(9, digits + Math.max(0, Number.isFinite(more) ? more : 0)));
   }
 
   function ticks(low, high, count) {
@@ -58,7 +64,7 @@ const drawing = (() => {
     for (const tick of ticks(across.low, across.high, Math.max(2, Math.min(5, frame.width / 60)))) {
       const x = frame.x + place(across, tick, frame.width);
       context.fillRect(x, frame.y + frame.height, 1, 4);
-      context.fillText(shown(tick), x, frame.y + frame.height + 6);
+      context.fillText(shownOver(tick, across.high - across.low), x, frame.y + frame.height + 6);
     }
     context.fillText(across.name, frame.x + frame.width / 2, frame.y + frame.height + 21);
     context.textAlign = "right";
@@ -66,7 +72,7 @@ const drawing = (() => {
     for (const tick of ticks(up.low, up.high, 5)) {
       const y = frame.y + frame.height - place(up, tick, frame.height);
       context.fillRect(frame.x - 4, y, 4, 1);
-      context.fillText(shown(tick), frame.x - 6, y);
+      context.fillText(shownOver(tick, up.high - up.low), frame.x - 6, y);
     }
     context.save();
     context.translate(8, frame.y + frame.height / 2);
@@ -118,7 +124,8 @@ const drawing = (() => {
     const middle = (limits[0] + limits[1]) / 2, small = 1e-3 * (limits[1] - limits[0]);
     [[limits[1], "top", 0], [middle, "middle", 0.5], [limits[0], "bottom", 1]].forEach(([value, baseline, part]) => {
       context.textBaseline = baseline;
-      context.fillText(shown(Math.abs(value) < small ? 0 : value, 2), x + 13, frame.y + part * frame.height);
+      const text = shownOver(Math.abs(value) < small ? 0 : value, limits[1] - limits[0], 2);
+      context.fillText(text, x + 13, frame.y + part * frame.height);
     });
   }
 
@@ -177,5 +184,5 @@ const drawing = (() => {
     return frame;
   }
 
-  return { field, curves, shown, colour };
+  return { field, curves, shown, shownOver, colour };
 })();

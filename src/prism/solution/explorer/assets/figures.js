@@ -10,6 +10,10 @@ const figures = (() => {
   const maximum = (values) => values.reduce((a, b) => (Number.isFinite(b) ? Math.max(a, b) : a), -Infinity);
   const norm = (values) => Math.sqrt(values.reduce((sum, v) => (Number.isFinite(v) ? sum + v * v : sum), 0));
   const hasFinite = (values) => values !== null && values.some(Number.isFinite);
+  const rangeOf = (values) => {
+    const [low, high] = [minimum(values), maximum(values)];
+    return `${drawing.shownOver(low, high - low)} to ${drawing.shownOver(high, high - low)}`;
+  };
   const minus = (a, b) => a.map((value, p) => value - b[p]);
 
   /* The figures of these names, in this order; those that are there stay. */
@@ -88,7 +92,7 @@ const figures = (() => {
     }
     const shownPanels = arranged(app, panels.map(([name]) => name), "fields");
     panels.forEach(([name, values, limits, table], number) => {
-      const one = shownPanels[number], range = `${shown(minimum(values))} to ${shown(maximum(values))}`;
+      const one = shownPanels[number], range = rangeOf(values);
       caption(one, [[name, null], [range, "quiet"]]);
       one.canvas.setAttribute("aria-label", `${name} over ${across.name} and ${up.name} at ${views.inWords(page, app.state)}: ${range}. Arrow keys move the cursor.`);
       one.frame = drawing.field(one.canvas, { values, sizes, across, up, limits, colours: table, cursor: app.cursor });
@@ -125,7 +129,7 @@ const figures = (() => {
     const lines = [{ values: found.u, colour: "u", width: 2.5 }];
     if (blind) lines.push({ values: blind, colour: "blind", dash: [2, 3] });
     if (whole) lines.unshift({ values: truth, colour: "exact", dash: [6, 4], width: 1.5 });
-    const range = `${shown(minimum(found.u))} to ${shown(maximum(found.u))}`;
+    const range = rangeOf(found.u);
     main.canvas.setAttribute("aria-label", `û along ${along.name} at ${views.inWords(page, state)}: ${range}. Arrow keys move the cursor.`);
     main.frame = drawing.curves(main.canvas, { along, lines, name: "u", mark, span });
     if (whole) {
