@@ -34,7 +34,7 @@ TEST_POINTS, PER_GROUP = 200, 8
 """Random points at which the finished table is compared with the function, so many with the same grouped variables."""
 ROUNDING = 1e-13
 """No tolerance is finer, relative to the function's largest size."""
-LEAST_SIZE = 1e-6
+LEAST_SIZE = 1e-4
 """Where the function is smaller than this part of its largest size, it counts as zero."""
 
 

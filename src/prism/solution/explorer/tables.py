@@ -21,15 +21,17 @@ from prism.solution.slices import Axis
 
 @dataclass(frozen=True)
 class Quality:
-    """How exact a table is made, and in which precision it is kept."""
+    """How exact a table is made, relative to the function's size (at each μ by itself, or over all of them), and in
+    which precision it is kept."""
 
     tolerance: float
     precision: type[np.floating]
+    at_each_mu: bool
 
 
-FINE = Quality(1e-9, np.float64)
-"""Of what u is made of."""
-COARSE = Quality(1e-7, np.float32)
+FINE = Quality(1e-9, np.float64, at_each_mu=False)
+"""Of the parts that u is made of: one of them may vanish at some μ."""
+COARSE = Quality(1e-7, np.float32, at_each_mu=True)
 """Of what u is compared with."""
 SINGLE_DOWN_TO = 0.1
 """A function that is smaller at some μ, relative to its size at others, is kept in double precision."""
@@ -61,7 +63,7 @@ def _table_over(
         numbers, mu = np.asarray(chosen)[rows[:, 0].astype(int)], mu_of(family.parameters, rows[:, moving:])
         return Places.of(family, axes, numbers, rows[:, 1:moving], mu).ask(function, family)
 
-    table = tabulated(at, variables, 1 + plane, quality.tolerance, grouped=ends.shape[1])
+    table = tabulated(at, variables, 1 + plane, quality.tolerance, grouped=ends.shape[1] if quality.at_each_mu else 0)
     if not table.error <= LARGEST_ERROR:  # an error that is not a number is none either
         raise Untabulated(f"cannot be tabulated to better than {table.error:.0e} of its size")
     return {"planes": [list(plane) for plane in chosen], "error": table.error, **table_content(table, quality)}
