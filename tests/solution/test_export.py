@@ -28,6 +28,7 @@ from helpers import (
     linear,
     mostly_slow,
 )
+from solution.explorer.pages import Anywhere
 from solution.networks import random_network
 
 import prism
@@ -36,9 +37,9 @@ from prism.derivatives.operators import Laplacian
 from prism.files import storage
 from prism.networks.lifts.parts import Norm, Time
 from prism.networks.model import Architecture
-from prism.problem.domains import Ball, Cube, Domain
+from prism.problem.domains import Ball, Cube
 from prism.problem.family import Family
-from prism.problem.parameters import LogUniform, ParameterSpace, Uniform
+from prism.problem.parameters import LogUniform, Uniform
 from prism.problem.time_domains import TimeCylinder
 from prism.solution import descriptions, export_numpy
 from prism.solution.export import DESCRIPTION, FORWARD, PLATFORMS, README, STABLEHLO, WEIGHTS, numpy_obstacle
@@ -46,17 +47,6 @@ from prism.solution.solution import Solution
 
 ROUNDING = 1e-13
 """In float64, of the solution's size: a few hundred roundings."""
-
-
-class Anywhere(Family):
-    """Δu = 0 on any domain and for any parameters, under no constraint."""
-
-    domain: Domain
-    parameters: ParameterSpace
-    terms = {"lap": Laplacian()}
-
-    def residual(self, u, x, mu):
-        return u.lap
 
 
 BOX = Terms(BALL, {"lap": Laplacian()})
