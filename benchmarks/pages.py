@@ -4,8 +4,7 @@
     python benchmarks/pages.py allen-cahn         one of them
     python benchmarks/pages.py --runs runs/pages  keep the runs there; those that are there are not solved again
 
-docs/hooks.py makes the HTML from it, with the script as it is now. Where there is a chromium, a picture of each page is
-taken too.
+docs/hooks.py makes the HTML from it, with the script as it is now. Where there is a chromium, a picture is taken too.
 """
 
 import argparse
@@ -27,8 +26,8 @@ RUNS = {
     "allen-cahn": ["solve", "allen-cahn", "--dim", "100", "--minutes", "2"],
     "convection": ["solve", "convection", "--dim", "50", "--minutes", "4"],
 }
-FRAGMENTS = {"allen-cahn": "", "convection": "#view=field&across=x1&up=t&mu.beta=8"}
-"""The address behind # at which its picture is taken."""
+FRAGMENTS = {"convection": "#view=field&across=x1&up=t&mu.beta=8"}
+"""The address behind # at which a picture is taken, of the pages that have one."""
 SIZE = "1280,690"
 BROWSER_OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000")
 
@@ -46,7 +45,7 @@ def make(name: str, directory: Path) -> None:
 def picture(name: str, page: Page, directory: Path) -> None:
     """As a browser shows it, where there is one."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
+    if browser is None or name not in FRAGMENTS:
         return
     file, shot = (directory / f"{name}.html").absolute(), FIGURES / f"explore-{name}.png"
     page.save(file, force=True)

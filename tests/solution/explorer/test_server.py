@@ -15,6 +15,8 @@ def server():
     """It has slices of all coordinates but x9."""
 
     def slices(names: list[str]) -> dict[str, object]:
+        if "x8" in names:
+            raise ZeroDivisionError("a defect")
         if "x9" in names:
             raise InputError("there is no coordinate 'x9'")
         return {"coordinates": names, "size": float("nan")}
@@ -25,9 +27,9 @@ def server():
         server.shutdown()
 
 
-def asked(server: PageServer, path: str, host: str | None = None) -> tuple[int, str]:
+def asked(server: PageServer, path: str, host: str | None = None, **headers: str) -> tuple[int, str]:
     connection = http.client.HTTPConnection(HOST, server.server_address[1], timeout=10)
-    connection.request("GET", path, headers={} if host is None else {"Host": host})
+    connection.request("GET", path, headers=headers if host is None else {"Host": host})
     answer = connection.getresponse()
     found = answer.status, answer.read().decode()
     connection.close()
@@ -43,13 +45,16 @@ def test_it_gives_the_page_and_other_slices(server):
 def test_what_it_does_not_have_is_said(server):
     status, text = asked(server, "/slices?coordinates=x9")
     assert (status, json.loads(text)["error"]) == (400, "there is no coordinate 'x9'")
+    assert asked(server, "/slices?coordinates=x8") == (500, '{"error": "ZeroDivisionError: a defect"}')
     assert asked(server, "/other")[0] == 404
+    assert asked(server, "http://[/")[0] == 400
     assert asked(server, "/slices?coordinates=" + "x" * 5000)[0] == 200  # cut off
 
 
 def test_it_answers_this_machine_alone(server):
     assert server.server_address[0] == "127.0.0.1"
     assert asked(server, "/", host="example.org")[0] == 403
+    assert asked(server, "/", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
     assert asked(server, "/", host=f"localhost:{server.server_address[1]}")[0] == 200
 
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from prism.errors import InputError, PrismError
 from prism.files.encoding import json_text
 
-HOST = "127.0.0.1"
+HOST, HTTP_PORT = "127.0.0.1", 80
 LONGEST_QUESTION = 2_000
 """Characters of an address that is asked for."""
 Slices = Callable[[list[str]], Mapping[str, object]]
@@ -53,12 +53,17 @@ class _Handler(BaseHTTPRequestHandler):
     server: PageServer  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
-        """Answer / and /slices; a request for another host is refused, for it comes from a page of another site."""
+        """Answer / and /slices; a request that a page of another site makes, or one for another host, is refused."""
         port = self.server.server_address[1]
-        if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
+        ours = {f"{HOST}:{port}", f"localhost:{port}", *((HOST, "localhost") if port == HTTP_PORT else ())}
+        if self.headers.get("Host") not in ours or self.headers.get("Sec-Fetch-Site") == "cross-site":
             self._answer(HTTPStatus.FORBIDDEN, {"error": f"ask at {self.server.address}"})
             return
-        asked = urlsplit(self.path[:LONGEST_QUESTION])
+        try:
+            asked = urlsplit(self.path[:LONGEST_QUESTION])
+        except ValueError as error:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": f"that is no address ({error})"})
+            return
         if asked.path == "/":
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", self.server.page.encode())
         elif asked.path == "/slices":
