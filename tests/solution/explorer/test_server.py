@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 
 import pytest
@@ -47,8 +48,14 @@ def test_what_it_does_not_have_is_said(server):
     assert (status, json.loads(text)["error"]) == (400, "there is no coordinate 'x9'")
     assert asked(server, "/slices?coordinates=x8") == (500, '{"error": "ZeroDivisionError: a defect"}')
     assert asked(server, "/other")[0] == 404
-    assert asked(server, "http://[/")[0] == 400
     assert asked(server, "/slices?coordinates=" + "x" * 5000)[0] == 200  # cut off
+
+
+def test_what_is_no_address_is_refused(server):
+    with socket.create_connection((HOST, server.server_address[1]), timeout=10) as connection:
+        host = f"{HOST}:{server.server_address[1]}"
+        connection.sendall(f"GET http://[/ HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+        assert b" 400 " in connection.recv(100)
 
 
 def test_it_answers_this_machine_alone(server):
