@@ -103,6 +103,13 @@ def test_many_named_coordinates_that_do_not_vary(solution):
     np.testing.assert_allclose(found["u"][1], wide(point, mu1=1.0, mu2=1.0))
 
 
+def test_more_dimensions_than_an_array_has_are_refused():
+    family = Terms(Ball(400), {"lap": Laplacian()})
+    solution = Solution(random_network(family, Architecture(linear(4), 4, 2, 4, 1)), family)
+    with pytest.raises(InputError, match="400 dimensions"):
+        solution.to_xarray(mu1=1.0, mu2=1.0, **{f"x{n}": np.linspace(0.0, 0.1, 10) for n in range(1, 401)})
+
+
 def test_a_parameter_with_the_name_of_a_coordinate_is_refused():
     family = Anywhere(Ball(3), Uniform(x1=(0.5, 1.5)))
     solution = Solution(random_network(family, Architecture(linear(4), 4, 2, 4, 1)), family)

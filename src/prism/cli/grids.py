@@ -17,6 +17,7 @@ MOST_VALUES = 1_000_000
 
 
 def predict_grid(options: argparse.Namespace, output: OutputFile | None) -> int:
+    """Write the grid, or print its table of contents."""
     if holds_levels(options):
         raise InputError("the levels of a potential have no grid; leave out --grid, or give --points")
     if options.values_only:

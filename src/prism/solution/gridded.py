@@ -77,10 +77,10 @@ class Grid:
             told = "; coordinates of space that are not named are at the centre"
             raise InputError(f"no values for {', '.join(missing)}; give a number or an array of each{told}")
         grid = Grid(family, {name: _side(name, values) for name, values in given.items()})
-        count = math.prod(side.size for side in grid.sides.values())
-        if count > MOST_POINTS or len(grid.dimensions) > MOST_DIMENSIONS:
-            size = f"{float(count):.3g} points in {len(grid.dimensions)} dimensions"
-            raise InputError(f"the grid has {size}; give {MOST_POINTS:,} in {MOST_DIMENSIONS} at most")
+        if (dimensions := len(grid.dimensions)) > MOST_DIMENSIONS:
+            raise InputError(f"the grid has {dimensions} dimensions; vary {MOST_DIMENSIONS} names at most")
+        if (count := math.prod(grid.shape)) > MOST_POINTS:
+            raise InputError(f"the grid has {float(count):.3g} points; give {MOST_POINTS:,} at most")
         return grid
 
     @property
@@ -123,9 +123,8 @@ class Grid:
         count, found = int(np.prod(self.shape, dtype=int)), []
         for first in range(0, count, size):
             numbers = np.arange(first, min(first + size, count))
-            places = dict(
-                zip(self.dimensions, np.unravel_index(numbers, self.shape), strict=True) if self.shape else ()
-            )
+            varied = np.unravel_index(numbers, self.shape) if self.shape else ()
+            places = dict(zip(self.dimensions, varied, strict=True))
             rows = {
                 name: side[places[name]] if name in places else np.full(len(numbers), side)
                 for name, side in self.sides.items()

@@ -147,16 +147,13 @@ def tabulated(
         return values
 
     tested = _random(variables, TEST_POINTS, generator)
-    tested[:, len(variables) - grouped :] = np.repeat(
-        tested[::PER_GROUP, len(variables) - grouped :], PER_GROUP, axis=0
-    )
+    if grouped:
+        tested[:, -grouped:] = np.repeat(tested[::PER_GROUP, -grouped:], PER_GROUP, axis=0)
     truth = finite(tested)
-    sizes = np.sqrt(np.mean(truth.reshape(-1, PER_GROUP) ** 2, axis=1)) if grouped else np.sqrt(np.mean(truth**2))[None]
+    sizes = np.sqrt(np.mean(truth.reshape(-1, PER_GROUP if grouped else TEST_POINTS) ** 2, axis=1))
     smallest = float(np.clip(np.min(sizes) / (np.max(sizes) or 1.0), LEAST_SIZE, 1.0))
-    size, finer = (
-        np.repeat(np.maximum(sizes, smallest * np.max(sizes)), TEST_POINTS // len(sizes)),
-        tolerance * smallest,
-    )
+    size = np.repeat(np.maximum(sizes, smallest * np.max(sizes)), TEST_POINTS // len(sizes))
+    finer = max(tolerance * smallest, ROUNDING)
     counts = _counts(finite, variables, finer, generator)
     best = Table(tuple(variables), (), math.inf, smallest)
     for _ in range(ATTEMPTS):

@@ -205,6 +205,7 @@ def _approximations(space: Content, trust: Content) -> list[str]:
     if not all(table["everywhere"] for table in tables.values() if table is not None):
         said.append("a table ends with the trained box, for the function is not known everywhere beyond it")
     if trust["residual"] is not None:
-        part = trust["interpolation_error"]
-        said.append(f"residuals are interpolated between some μ, within {100 * part:.1g} % where it was tried")
+        percent = 100.0 * trust["interpolation_error"]
+        shown = f"{percent:.1g}" if percent < 9.5 else f"{percent:.0f}"
+        said.append(f"residuals are interpolated between some μ, within {shown} % where it was tried")
     return said

@@ -62,10 +62,8 @@ class Page:
         return f"Page({self.title})"
 
     def _repr_html_(self) -> str:
-        source = html.escape(self.html(), quote=True)
-        return (
-            f'<iframe srcdoc="{source}" width="100%" height="{HEIGHT}" style="border: 0" title="{self.title}"></iframe>'
-        )
+        source, title = html.escape(self.html(), quote=True), html.escape(self.title)
+        return f'<iframe srcdoc="{source}" width="100%" height="{HEIGHT}" style="border: 0" title="{title}"></iframe>'
 
 
 def is_page(path: Path) -> bool:
